@@ -1,0 +1,76 @@
+package bookie
+
+import (
+	"fmt"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie/entrylog"
+	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/engine/record"
+)
+
+// Volumes that a bookie asks its host for.
+const (
+	JournalVolume = "journal"
+	LedgerVolume  = "ledger"
+)
+
+// Config holds a bookie's settings.
+type Config struct {
+	BookieID   string // host:port under which clients know it
+	InstanceID string // of the cluster; a directory of another cluster is refused
+
+	Journal  journal.Config
+	EntryLog entrylog.Config
+
+	WriteCacheBytesMax int64         // both generations together, dbStorage_writeCacheMaxSizeMb
+	ChunkBytes         int           // the cache's unit of memory
+	SlowFromPercent    int           // of a generation: from here adds are slowed while a flush runs
+	SlowestDelay       time.Duration // of one batch, just before the cache is full
+	CheckpointInterval time.Duration // flushInterval
+	RetryPause         time.Duration // after a checkpoint that failed
+	EntryBytesMax      int           // longest stored entry, below nettyMaxFrameSizeBytes
+	BatchBytesMax      int64         // longest batch that Submit takes
+}
+
+// DefaultConfig returns the settings for a real machine.
+func DefaultConfig() Config {
+	return Config{
+		BookieID: "127.0.0.1:3181", InstanceID: "lakebed",
+		Journal: journal.DefaultConfig(), EntryLog: entrylog.DefaultConfig(),
+		WriteCacheBytesMax: 256 << 20, ChunkBytes: 1 << 20,
+		SlowFromPercent: 70, SlowestDelay: 20 * time.Millisecond,
+		CheckpointInterval: 10 * time.Second, RetryPause: time.Second,
+		EntryBytesMax: 5<<20 - 500, BatchBytesMax: 8 << 20,
+	}
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	if c.BookieID == "" || c.InstanceID == "" {
+		return fmt.Errorf("bookie id %q and instance id %q: must not be empty", c.BookieID, c.InstanceID)
+	}
+	if c.BatchBytesMax < int64(c.EntryBytesMax) {
+		return fmt.Errorf("longest batch %d: must hold the longest entry, %d bytes", c.BatchBytesMax, c.EntryBytesMax)
+	}
+	if err := c.Journal.Validate(2*c.BatchBytesMax + record.Align); err != nil {
+		return err
+	}
+	if err := c.EntryLog.Validate(); err != nil {
+		return err
+	}
+	if c.ChunkBytes < 1 || c.WriteCacheBytesMax < 4*int64(c.ChunkBytes) {
+		return fmt.Errorf("write cache of %d bytes: must hold four chunks of %d", c.WriteCacheBytesMax, c.ChunkBytes)
+	}
+	if c.WriteCacheBytesMax+c.BatchBytesMax+c.EntryLog.LogBytesMax >= 1<<31 {
+		return fmt.Errorf("write cache %d and entry log %d: a flush into an open log must stay below 2 GiB",
+			c.WriteCacheBytesMax, c.EntryLog.LogBytesMax)
+	}
+	if c.SlowFromPercent < 1 || c.SlowFromPercent > 100 {
+		return fmt.Errorf("slow from %d %%: must be 1 to 100", c.SlowFromPercent)
+	}
+	if c.CheckpointInterval <= 0 || c.RetryPause <= 0 {
+		return fmt.Errorf("checkpoint interval %v and retry pause %v: must be positive", c.CheckpointInterval, c.RetryPause)
+	}
+	return nil
+}

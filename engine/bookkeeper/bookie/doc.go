@@ -1,0 +1,47 @@
+// Package bookie is the storage of one BookKeeper bookie: it keeps entries of many ledgers, and what it acknowledged it
+// still has after any crash.
+//
+// # What it promises
+//
+//   - An add is acknowledged only after its journal group is durable (as far as the sync mode says so), and is found by
+//     every read that starts later, until its ledger is deleted. So are fences and deletes.
+//   - A negative answer (ErrNoEntry, ErrNoLedger) is proof. What cannot be proved is ErrUnknown; what cannot be read is an
+//     error. Upstream took one for the other and truncated ledgers (bookkeeper#2908).
+//   - After an acknowledged fence no ordinary add of that ledger is ever acknowledged, also not after restarts.
+//     A fence of a ledger that the bookie does not know creates it.
+//   - A deleted ledger stays deleted: a late add cannot bring it back (bookkeeper#4462).
+//   - Memory is bounded by configuration. Adds are slowed from 70 % of a full write cache, and wait when it is full;
+//     none is refused late and nothing is dropped.
+//   - After a failed journal sync it acknowledges nothing any more and ends with an error: fail-stop.
+//
+// # What it does not promise
+//
+//   - An entry may be readable before it is acknowledged, and may then vanish in a crash.
+//   - An error with ErrOutcomeUnknown means neither done nor not done.
+//   - It does not settle ledgers in limbo by itself; recovery and repair do.
+//
+// # Limbo
+//
+// If the journal's last group is bad after an unclean stop, it may have been torn before it was acknowledged, or it may
+// have rotted after. It cannot name its ledgers. Every ledger known then goes into limbo: what is there is served, what
+// is not there is ErrUnknown, ordinary adds are refused with ErrUnknown since a fence may have been lost, recovery adds
+// pass. Ledgers that were not known are treated the same, except that one which begins here with an ordinary add of
+// entry 0 is taken for new.
+//
+// # Tasks
+//
+// The journal's, and "checkpoint". Open starts them below the given group; Close ends them. Submit completes batches in
+// the journal's committing task.
+//
+// # An entry's path
+//
+// Submit checks and checksums, takes the store's mutex, copies the body into the write cache and appends its record to
+// the open journal group; the group is written and synced; the batch completes. A checkpoint later captures the mark,
+// swaps the cache's generation, writes it sorted into the entry log and syncs, writes the ledger table and syncs,
+// writes the mark and syncs, and trims the journal. Each step relies on the one before being durable.
+//
+// # After a crash
+//
+// Cookie, lock, mark, ledger table, entry logs, journal replay behind the mark. What was replayed is written to the entry
+// log and synced before anything is served: after a failed sync the page cache may hold what the media does not.
+package bookie

@@ -1,0 +1,190 @@
+package bookie
+
+import (
+	"errors"
+	"fmt"
+
+	"lakebed/engine/bookkeeper/bookie/entrylog"
+	"lakebed/engine/bookkeeper/bookie/ledgertable"
+	"lakebed/engine/bookkeeper/bookie/writecache"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
+)
+
+// Entry is what a read found. Release gives its memory back.
+type Entry struct {
+	Ledger ledger.ID
+	Entry  ledger.EntryID
+	Body   []byte // the stored entry
+	memory host.Memory
+}
+
+// Release gives the body's memory back; the body must not be used afterwards. The zero Entry has none.
+func (e *Entry) Release() {
+	if e.memory != nil {
+		e.memory.Put(e.Body)
+		e.memory, e.Body = nil, nil
+	}
+}
+
+// Read returns the newest version of an entry. ErrNoEntry and ErrNoLedger are proof that no acknowledged entry was
+// lost here; ErrUnknown says that there is no such proof; ErrCorrupt that the bytes are damaged.
+func (s *Store) Read(id ledger.ID, entry ledger.EntryID) (Entry, error) {
+	if err := s.beginRead(); err != nil {
+		return Entry{}, err
+	}
+	defer s.endRead()
+	return s.read(id, entry)
+}
+
+// Limits bounds a ReadRange. Zero or less: no bound of that kind.
+type Limits struct {
+	Entries int
+	Bytes   int64
+}
+
+// ReadRange returns consecutive entries from first on: as many as there are without a hole, within the limits. The
+// first entry is returned even if it alone passes the limit on bytes. The errors are those of Read for the first
+// entry; a failure further on ends the range.
+func (s *Store) ReadRange(id ledger.ID, first ledger.EntryID, limits Limits) ([]Entry, error) {
+	if err := s.beginRead(); err != nil {
+		return nil, err
+	}
+	defer s.endRead()
+	e, err := s.read(id, first)
+	if err != nil {
+		return nil, err
+	}
+	entries, bytes := []Entry{e}, int64(len(e.Body))
+	for limits.Entries <= 0 || len(entries) < limits.Entries {
+		e, err := s.read(id, first+ledger.EntryID(len(entries)))
+		if err != nil {
+			break
+		}
+		if bytes += int64(len(e.Body)); limits.Bytes > 0 && bytes > limits.Bytes {
+			e.Release()
+			break
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// LastEntry returns the entry with the greatest id, wherever it is. In limbo a greater one may have been lost.
+func (s *Store) LastEntry(id ledger.ID) (Entry, error) {
+	if err := s.beginRead(); err != nil {
+		return Entry{}, err
+	}
+	defer s.endRead()
+	last, err := s.lastEntry(id)
+	if err != nil {
+		return Entry{}, err
+	}
+	return s.read(id, last)
+}
+
+func (s *Store) lastEntry(id ledger.ID) (ledger.EntryID, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	l, err := s.readable(id)
+	if err != nil {
+		return 0, err
+	}
+	if l.Limbo || s.logs.Damaged() != nil {
+		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: -1})
+		return 0, fmt.Errorf("last entry of ledger %d: %w", id, ErrUnknown)
+	}
+	last := max(s.active.Last(id), s.logs.Last(id))
+	if s.flushing != nil {
+		last = max(last, s.flushing.Last(id))
+	}
+	if last == ledger.NoEntry {
+		return 0, fmt.Errorf("last entry of ledger %d: %w", id, ErrNoEntry)
+	}
+	return last, nil
+}
+
+// beginRead keeps the files open until endRead.
+func (s *Store) beginRead() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if err := s.usable(); err != nil {
+		return err
+	}
+	s.readers++
+	return nil
+}
+
+func (s *Store) endRead() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.readers--; s.readers == 0 && s.closing {
+		s.idle.Broadcast()
+	}
+}
+
+// readable returns a ledger's row, or why it cannot be read.
+func (s *Store) readable(id ledger.ID) (*ledgertable.Ledger, error) {
+	l := s.table.Get(id)
+	if l == nil && s.table.Uncertain() {
+		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: -1})
+		return nil, fmt.Errorf("ledger %d is not known, but may have been lost: %w", id, ErrUnknown)
+	}
+	if l == nil || l.Deleted {
+		return nil, fmt.Errorf("ledger %d: %w", id, ErrNoLedger)
+	}
+	return l, nil
+}
+
+func (s *Store) read(id ledger.ID, entry ledger.EntryID) (Entry, error) {
+	generation, body, limbo, err := s.cached(id, entry)
+	if err != nil {
+		return Entry{}, err
+	}
+	if generation == nil {
+		return s.readLogs(id, entry, limbo)
+	}
+	defer generation.Unpin()
+	e := Entry{Ledger: id, Entry: entry, memory: s.h.Memory()}
+	e.Body = e.memory.Get(len(body))
+	copy(e.Body, body)
+	return e, nil
+}
+
+// cached looks an entry up in the write cache. The generation it returns is pinned for the caller.
+func (s *Store) cached(id ledger.ID, entry ledger.EntryID) (*writecache.Generation, []byte, bool, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	l, err := s.readable(id)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, g := range [...]*writecache.Generation{s.active, s.flushing} {
+		if g == nil {
+			continue
+		}
+		if body, ok := g.Get(id, entry); ok {
+			g.Pin()
+			return g, body, l.Limbo, nil
+		}
+	}
+	return nil, nil, l.Limbo, nil
+}
+
+// readLogs reads from the entry logs. What is in no log is absent only if nothing can have been lost.
+func (s *Store) readLogs(id ledger.ID, entry ledger.EntryID, limbo bool) (Entry, error) {
+	body, err := s.logs.Read(id, entry)
+	switch {
+	case err == nil:
+		return Entry{Ledger: id, Entry: entry, Body: body, memory: s.h.Memory()}, nil
+	case errors.Is(err, entrylog.ErrAbsent) && limbo:
+		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: int64(entry)})
+		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrUnknown)
+	case errors.Is(err, entrylog.ErrAbsent):
+		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)
+	case isDamage(err):
+		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)
+	default:
+		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)
+	}
+}

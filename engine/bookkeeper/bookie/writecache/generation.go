@@ -1,0 +1,182 @@
+package writecache
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/google/btree"
+
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
+	"lakebed/internal/invariant"
+)
+
+// treeDegree suits a tree of some thousand ledgers.
+const treeDegree = 16
+
+// slot is one entry of a run: its id and its bytes in a chunk.
+type slot struct {
+	entry ledger.EntryID
+	body  []byte
+}
+
+// run is what a generation holds of one ledger, ascending by entry.
+type run struct {
+	id    ledger.ID
+	slots []slot
+}
+
+// Generation is everything inserted between two flushes. Each user holds a pin; when the last one is gone the memory
+// goes back, and the generation must not be touched any more.
+type Generation struct {
+	memory     host.Memory
+	chunkBytes int
+	pins       host.Counter
+	chunks     [][]byte
+	fill       int // bytes used of the last chunk
+	bytes      int64
+	entries    int
+	byID       map[ledger.ID]*run
+	ordered    *btree.BTreeG[*run]
+	last       *run // the one inserted into last: writers come in bursts
+}
+
+// NewGeneration makes an empty generation, pinned once for its maker.
+func NewGeneration(h host.Host, chunkBytes int) *Generation {
+	g := &Generation{
+		memory: h.Memory(), chunkBytes: chunkBytes, pins: h.NewCounter("generation-pins"),
+		byID:    make(map[ledger.ID]*run),
+		ordered: btree.NewG(treeDegree, func(a, b *run) bool { return a.id < b.id }),
+	}
+	g.pins.Store(1)
+	return g
+}
+
+// Bytes is the memory that the bodies take, with what is lost at the ends of chunks.
+func (g *Generation) Bytes() int64 { return g.bytes }
+
+// Entries is the number of entries held, counting one that was replaced once.
+func (g *Generation) Entries() int { return g.entries }
+
+// Insert stores a copy of body and returns it. An entry that is there already is replaced: recovery may store it again
+// with another LAC in its header.
+func (g *Generation) Insert(id ledger.ID, entry ledger.EntryID, body []byte) []byte {
+	stored := g.allocate(len(body))
+	copy(stored, body)
+	r := g.runOf(id)
+	n := len(r.slots)
+	if n == 0 || r.slots[n-1].entry < entry {
+		r.slots = append(r.slots, slot{entry, stored})
+		g.entries++
+		return stored
+	}
+	at, found := r.search(entry)
+	if found {
+		r.slots[at].body = stored
+		return stored
+	}
+	r.slots = slices.Insert(r.slots, at, slot{entry, stored})
+	g.entries++
+	return stored
+}
+
+func (g *Generation) runOf(id ledger.ID) *run {
+	if g.last != nil && g.last.id == id {
+		return g.last
+	}
+	r := g.byID[id]
+	if r == nil {
+		r = &run{id: id}
+		g.byID[id] = r
+		g.ordered.ReplaceOrInsert(r)
+	}
+	g.last = r
+	return r
+}
+
+func (g *Generation) allocate(n int) []byte {
+	if len(g.chunks) == 0 || g.fill+n > len(g.chunks[len(g.chunks)-1]) {
+		chunk := g.memory.Get(max(n, g.chunkBytes))
+		g.chunks = append(g.chunks, chunk)
+		g.bytes += int64(len(chunk))
+		g.fill = 0
+	}
+	chunk := g.chunks[len(g.chunks)-1]
+	p := chunk[g.fill : g.fill+n : g.fill+n]
+	g.fill += n
+	return p
+}
+
+func (r *run) search(entry ledger.EntryID) (int, bool) {
+	return slices.BinarySearchFunc(r.slots, entry, func(s slot, e ledger.EntryID) int { return cmp.Compare(s.entry, e) })
+}
+
+// Get returns an entry's bytes, valid as long as the caller keeps the generation pinned.
+func (g *Generation) Get(id ledger.ID, entry ledger.EntryID) ([]byte, bool) {
+	r := g.byID[id]
+	if r == nil {
+		return nil, false
+	}
+	at, found := r.search(entry)
+	if !found {
+		return nil, false
+	}
+	return r.slots[at].body, true
+}
+
+// Last is the greatest entry held of a ledger; NoEntry if there is none.
+func (g *Generation) Last(id ledger.ID) ledger.EntryID {
+	r := g.byID[id]
+	if r == nil || len(r.slots) == 0 {
+		return ledger.NoEntry
+	}
+	return r.slots[len(r.slots)-1].entry
+}
+
+// Drop forgets a ledger. Its bytes stay until the generation goes, since readers may still hold them.
+func (g *Generation) Drop(id ledger.ID) {
+	r := g.byID[id]
+	if r == nil {
+		return
+	}
+	g.entries -= len(r.slots)
+	delete(g.byID, id)
+	g.ordered.Delete(r)
+	g.last = nil
+}
+
+// Ledgers calls f for every ledger in ascending order, until it returns false.
+func (g *Generation) Ledgers(f func(id ledger.ID) bool) {
+	g.ordered.Ascend(func(r *run) bool { return f(r.id) })
+}
+
+// Walk calls f for every entry, ascending by ledger and entry, and stops at the first error.
+func (g *Generation) Walk(f func(id ledger.ID, entry ledger.EntryID, body []byte) error) (err error) {
+	g.ordered.Ascend(func(r *run) bool {
+		for _, s := range r.slots {
+			if err = f(r.id, s.entry, s.body); err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	return err
+}
+
+// Pin keeps the memory until Unpin. Only somebody who holds a pin, or the owner's mutex while the owner does, may take
+// another.
+func (g *Generation) Pin() { g.pins.Add(1) }
+
+// Unpin lets go. The last one gives the memory back; inUse says that others still hold pins.
+func (g *Generation) Unpin() (inUse bool) {
+	left := g.pins.Add(-1)
+	invariant.Check(left >= 0, "a generation is let go once per pin")
+	if left > 0 {
+		return true
+	}
+	for _, chunk := range g.chunks {
+		g.memory.Put(chunk)
+	}
+	g.chunks = nil
+	return false
+}

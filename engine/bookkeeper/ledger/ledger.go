@@ -1,0 +1,61 @@
+// Package ledger names what BookKeeper's layers share: ledger and entry ids, and the stored entry.
+//
+// A stored entry is what a writer sends and a bookie keeps, byte for byte (BookKeeper's DigestManager). Big-endian:
+//
+//	 0  8  ledger id
+//	 8  8  entry id
+//	16  8  LAC: last entry the writer knew as confirmed when it encoded this one; -1 for none
+//	24  8  length: payload bytes of the ledger up to and including this entry
+//	32  D  digest over bytes 0..31 and the payload: 0, 4 (CRC32C), 8 (CRC32) or 20 (HMAC-SHA1) bytes
+//	32+D   payload
+//
+// A bookie looks at the first 24 bytes only. The package makes no digests; that is the client's part.
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// ID names a ledger. Valid ids are not negative.
+type ID int64
+
+// EntryID names an entry of a ledger; ids start at 0. NoEntry stands for none.
+type EntryID int64
+
+// NoEntry is the id before the first.
+const NoEntry EntryID = -1
+
+// HeaderBytes is the part of a stored entry before its digest. A bookie asks for no more than ShortestBytes, as
+// BookKeeper's bookies do.
+const (
+	HeaderBytes   = 32
+	ShortestBytes = 16
+)
+
+// MasterKey guards a ledger: SHA-1("ledger" ++ password). The first key a bookie sees for a ledger is the ledger's.
+type MasterKey [20]byte
+
+// Key reads the ids out of a stored entry.
+func Key(stored []byte) (ID, EntryID, error) {
+	if len(stored) < ShortestBytes {
+		return 0, 0, fmt.Errorf("stored entry of %d bytes is too short to hold its ids", len(stored))
+	}
+	return ID(binary.BigEndian.Uint64(stored)), EntryID(binary.BigEndian.Uint64(stored[8:])), nil
+}
+
+// LastAddConfirmed reads the LAC that the writer put into a stored entry; NoEntry if it is too short to hold one.
+func LastAddConfirmed(stored []byte) EntryID {
+	if len(stored) < 24 {
+		return NoEntry
+	}
+	return EntryID(binary.BigEndian.Uint64(stored[16:]))
+}
+
+// PutHeader writes the ids, the LAC and the length into the first HeaderBytes of stored.
+func PutHeader(stored []byte, id ID, entry, lastAddConfirmed EntryID, length int64) {
+	binary.BigEndian.PutUint64(stored, uint64(id))
+	binary.BigEndian.PutUint64(stored[8:], uint64(entry))
+	binary.BigEndian.PutUint64(stored[16:], uint64(lastAddConfirmed))
+	binary.BigEndian.PutUint64(stored[24:], uint64(length))
+}

@@ -1,0 +1,234 @@
+package oshost
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"lakebed/engine/host"
+)
+
+// newTestFile makes a file in a new volume of a new host.
+func newTestFile(t testing.TB) *file {
+	t.Helper()
+	h, err := New(Config{Volumes: map[string]string{"v": t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.Disk("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Create("file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f.(*file)
+}
+
+// TestAGatherWriteOfAnyCountIsOneRun tries counts on both sides of the kernel's limit, with empty buffers between. The
+// contract suite reads back as well; here the count of a single call must be whole, which no short write excuses.
+func TestAGatherWriteOfAnyCountIsOneRun(t *testing.T) {
+	f := newTestFile(t)
+	for _, count := range []int{1, 2, 8, 9, vectorsMax - 1, vectorsMax, vectorsMax + 1, 2*vectorsMax + 3} {
+		var buffers [][]byte
+		for i := range count {
+			buffers = append(buffers, []byte{byte(i), byte(i >> 8)}, nil)
+		}
+		want := bytes.Join(buffers, nil)
+		n, err := f.WriteBuffersAt(buffers, 11)
+		if err != nil || n != int64(len(want)) {
+			t.Fatalf("%d buffers: wrote %d of %d bytes, error %v", count, n, len(want), err)
+		}
+		got := make([]byte, len(want))
+		if _, err := f.ReadAt(got, 11); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%d buffers came back changed, error %v", count, err)
+		}
+	}
+}
+
+// TestPooledVectorsKeepNoBufferAlive: the pool lives as long as the host.
+func TestPooledVectorsKeepNoBufferAlive(t *testing.T) {
+	f := newTestFile(t)
+	vectors := new([vectorsMax]unix.Iovec)
+	f.host.vectors.pool.Put(vectors)
+	for range 10 {
+		if _, err := f.WriteBuffersAt([][]byte{{1}, {2}, {3}}, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range vectors {
+		if vectors[i].Base != nil {
+			t.Fatalf("vector %d still points to a buffer", i)
+		}
+	}
+}
+
+// TestCloseWaitsForCallsInsideTheFile: writers that race with Close either write or hear ErrClosed. Another file is
+// opened at once to take over the descriptor; none of their bytes may land there.
+func TestCloseWaitsForCallsInsideTheFile(t *testing.T) {
+	for range 50 {
+		f := newTestFile(t)
+		var writers sync.WaitGroup
+		for range 4 {
+			writers.Go(func() {
+				for {
+					if _, err := f.WriteBuffersAt([][]byte{{1}, {2}}, 0); err != nil {
+						if !errors.Is(err, host.ErrClosed) {
+							t.Errorf("write: %v", err)
+						}
+						return
+					}
+				}
+			})
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		next := newTestFile(t)
+		writers.Wait()
+		if size, err := next.Size(); size != 0 || err != nil {
+			t.Fatalf("a file opened after the close has %d bytes, error %v", size, err)
+		}
+		next.Close()
+	}
+}
+
+// TestAllocateWithoutTheKernelsHelpWritesZeros tests what file systems get that cannot reserve space.
+func TestAllocateWithoutTheKernelsHelpWritesZeros(t *testing.T) {
+	f := newTestFile(t)
+	if err := host.WriteFullAt(f, []byte("data"), 10); err != nil {
+		t.Fatal(err)
+	}
+	used := bytes.Repeat([]byte{0xEE}, zeroChunkBytes) // the chunk of zeros may come from here
+	f.host.memory.Put(append(f.host.memory.Get(zeroChunkBytes)[:0], used...))
+	const end = 2*zeroChunkBytes + 5
+	if err := f.writeZeros(end); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, end+1)
+	n, err := f.ReadAt(got, 0)
+	if n != end || err != io.EOF {
+		t.Fatalf("the file has %d bytes, want %d; error %v", n, end, err)
+	}
+	want := make([]byte, end)
+	copy(want[10:], "data")
+	if !bytes.Equal(got[:end], want) {
+		t.Error("the file does not hold its data and zeros")
+	}
+	if err := f.writeZeros(20); err != nil {
+		t.Fatal(err)
+	}
+	if size, _ := f.Size(); size != end {
+		t.Errorf("the fallback changed the size to %d", size)
+	}
+	if f.host.memory.InUse() != 0 {
+		t.Error("the chunk of zeros was kept")
+	}
+}
+
+func TestAllocateRefusesWhatIsNegative(t *testing.T) {
+	f := newTestFile(t)
+	if err := f.Allocate(-1, 5); err == nil {
+		t.Error("a negative offset was accepted")
+	}
+	if err := f.Allocate(5, -1); err == nil {
+		t.Error("a negative count was accepted")
+	}
+	if err := f.Allocate(5, 0); err != nil {
+		t.Errorf("nothing to allocate: %v", err)
+	}
+}
+
+// TestAMappingShowsTheFile maps at offsets on, before and after page boundaries, and sees later writes.
+func TestAMappingShowsTheFile(t *testing.T) {
+	f := newTestFile(t)
+	page := int64(os.Getpagesize())
+	data := make([]byte, 3*page)
+	for i := range data {
+		data[i] = byte(i % 251)
+	}
+	if err := host.WriteFullAt(f, data, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []int64{0, 1, page - 1, page, page + 1, 3 * page} {
+		n := 3*page - off
+		got, unmap, err := f.Map(off, n)
+		if err != nil {
+			t.Fatalf("map at %d: %v", off, err)
+		}
+		if !bytes.Equal(got, data[off:]) {
+			t.Errorf("the mapping at %d shows other bytes than the file", off)
+		}
+		unmap()
+		unmap() // twice is once
+	}
+	got, unmap, err := f.Map(5, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unmap()
+	if err := host.WriteFullAt(f, []byte("later"), 5); err != nil {
+		t.Fatal(err)
+	}
+	if string(got[:5]) != "later" {
+		t.Errorf("the mapping shows %q after a write", got[:5])
+	}
+}
+
+// TestAMappingPastTheEndIsRefused: touching such a page kills the process.
+func TestAMappingPastTheEndIsRefused(t *testing.T) {
+	f := newTestFile(t)
+	if err := host.WriteFullAt(f, make([]byte, 100), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ off, n int64 }{{0, 101}, {100, 1}, {101, 0}, {-1, 1}, {0, -1}, {1, 1<<63 - 1}} {
+		if _, _, err := f.Map(c.off, c.n); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("map %d bytes at %d: error %v", c.n, c.off, err)
+		}
+	}
+}
+
+// TestVolumesAreMadeWithTheirParents: the first start on a machine finds nothing.
+func TestVolumesAreMadeWithTheirParents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data", "journal")
+	h, err := New(Config{Volumes: map[string]string{"journal": path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := h.Disk("journal"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !isDirectory(path) {
+		t.Error("the directory of the volume was not made")
+	}
+	if _, err := h.Disk("other"); !errors.Is(err, host.ErrNotExist) {
+		t.Errorf("a volume that is not configured: error %v", err)
+	}
+}
+
+// TestAVolumeThatIsAFileIsRefused and leaves the file alone.
+func TestAVolumeThatIsAFileIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, volume := range []string{path, filepath.Join(path, "below")} {
+		h, err := New(Config{Volumes: map[string]string{"v": volume}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Disk("v"); err == nil {
+			t.Errorf("%s was accepted as a directory", volume)
+		}
+	}
+}

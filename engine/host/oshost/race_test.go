@@ -1,0 +1,5 @@
+//go:build race
+
+package oshost_test
+
+const raceEnabled = true

@@ -1,0 +1,199 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"lakebed/engine/host"
+)
+
+// classifyPages is how many pages classify reads at a time.
+const classifyPages = 64
+
+// View is one whole, verified group. Its bytes are valid until the next call of Next.
+type View struct {
+	Seal
+	EncodedBytes int64 // space it takes in the file
+	records      []byte
+}
+
+// Each calls f with every record in order: kind, offset of its header in the file, body.
+func (v *View) Each(f func(kind Kind, offset int64, body []byte) error) error {
+	for at := 0; at < len(v.records); {
+		h := (*Header)(v.records[at:])
+		body := v.records[at+HeaderSize : at+HeaderSize+h.BodyBytes()]
+		if err := f(h.Kind(), v.Offset+GroupHeaderSize+int64(at), body); err != nil {
+			return err
+		}
+		at += HeaderSize + len(body)
+	}
+	return nil
+}
+
+// Scanner reads a file's groups in order.
+type Scanner struct {
+	file   host.File
+	header FileHeader
+	size   int64 // where reading stops; the file may be longer
+	offset int64 // of the next group
+	next   uint64
+	buffer []byte
+}
+
+// NewScanner starts behind the header of f and reads no further than size. The first group may have any sequence.
+func NewScanner(f host.File, header FileHeader, size int64) *Scanner {
+	return &Scanner{file: f, header: header, size: size, offset: FileHeaderBytes}
+}
+
+// Expect says which sequence the next group must have.
+func (s *Scanner) Expect(sequence uint64) { s.next = sequence }
+
+// Offset is where the next group would start.
+func (s *Scanner) Offset() int64 { return s.offset }
+
+// Next returns the next group. The errors that end a file:
+//   - io.EOF: nothing but zeros follow, or nothing at all;
+//   - ErrTornTail: what follows is not a valid group, and nothing behind it proves that it was durable;
+//   - ErrCorrupt: what follows is not a valid group, and a later one says that it was durable.
+//
+// Anything else is a failure to read.
+func (s *Scanner) Next() (*View, error) {
+	view, err := s.read()
+	if err == nil {
+		s.offset += view.EncodedBytes
+		s.next = view.Sequence + 1
+		return view, nil
+	}
+	if !errors.Is(err, errNoGroup) {
+		return nil, err
+	}
+	return nil, s.classify(err)
+}
+
+// errNoGroup says that the bytes at hand are no group of this file; classify tells what that means.
+var errNoGroup = errors.New("no valid group")
+
+func (s *Scanner) read() (*View, error) {
+	head, err := s.fetch(s.offset, GroupHeaderSize)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := parseGroupHeader(head)
+	if !ok {
+		return nil, fmt.Errorf("header at %d: %w", s.offset, errNoGroup)
+	}
+	if h.Identity != s.header.Identity || h.Offset != s.offset || (s.next != 0 && h.Sequence != s.next) {
+		return nil, fmt.Errorf("header at %d is of another group: %w", s.offset, errNoGroup)
+	}
+	records, err := s.fetch(s.offset+GroupHeaderSize, h.bytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyRecords(records, h); err != nil {
+		return nil, fmt.Errorf("group %d at %d: %w", h.Sequence, s.offset, err)
+	}
+	return &View{Seal: h.Seal, EncodedBytes: EncodedBytes(h.bytes), records: records}, nil
+}
+
+// fetch reads n bytes at off into the buffer. Bytes beyond the end are no group.
+func (s *Scanner) fetch(off int64, n int) ([]byte, error) {
+	if off+int64(n) > s.size {
+		return nil, fmt.Errorf("%d bytes at %d of a file of %d: %w", n, off, s.size, errNoGroup)
+	}
+	if cap(s.buffer) < n {
+		s.buffer = make([]byte, max(n, 2*cap(s.buffer), Align))
+	}
+	p := s.buffer[:n]
+	if _, err := host.ReadFull(s.file, p, off); errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("file ends before %d: %w", off+int64(n), errNoGroup)
+	} else if err != nil {
+		return nil, fmt.Errorf("read %d bytes at %d: %w", n, off, err)
+	}
+	return p, nil
+}
+
+// verifyRecords checks that records are exactly the ones the header was made for.
+func verifyRecords(records []byte, h groupHeader) error {
+	var chain uint32
+	count, at := 0, 0
+	for at < len(records) {
+		if len(records)-at < HeaderSize {
+			return fmt.Errorf("%d bytes left behind record %d: %w", len(records)-at, count, errNoGroup)
+		}
+		rh := (*Header)(records[at:])
+		n := rh.BodyBytes()
+		if n > len(records)-at-HeaderSize {
+			return fmt.Errorf("record %d claims %d bytes: %w", count, n, errNoGroup)
+		}
+		if !rh.Matches(records[at+HeaderSize : at+HeaderSize+n]) {
+			return fmt.Errorf("record %d fails its checksum: %w", count, errNoGroup)
+		}
+		chain = crc32.Update(chain, castagnoli, rh[:])
+		at += HeaderSize + n
+		count++
+	}
+	if count != h.count || chain != h.chain {
+		return fmt.Errorf("%d records do not fit the group's header: %w", count, errNoGroup)
+	}
+	return nil
+}
+
+// classify looks at everything from the failed group on. A later header of this file that knows the failed group as
+// durable proves rot. Only zeros: nothing was begun here. Anything else may be a write that a crash cut short.
+func (s *Scanner) classify(cause error) error {
+	window := make([]byte, classifyPages*Align)
+	empty := true
+	for at := s.offset; at < s.size; at += int64(len(window)) {
+		n, err := host.ReadFull(s.file, window[:min(int64(len(window)), s.size-at)], at)
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("read behind the last group, at %d: %w", at, err)
+		}
+		empty = empty && allZero(window[:n])
+		if h, ok := s.proof(window[:n], at); ok {
+			return fmt.Errorf("%w, but group %d at %d knows it as durable: %w", cause, h.Sequence, h.Offset, ErrCorrupt)
+		}
+	}
+	if empty {
+		return io.EOF
+	}
+	return fmt.Errorf("%w: %w", cause, ErrTornTail)
+}
+
+// proof looks in a window of the file, which starts at at, for a group that knows the expected one as durable.
+func (s *Scanner) proof(window []byte, at int64) (groupHeader, bool) {
+	for ; len(window) >= GroupHeaderSize; at += Align {
+		h, ok := parseGroupHeader(window)
+		if ok && h.Identity == s.header.Identity && h.Offset == at && at > s.offset && s.provesDurable(h) {
+			return h, true
+		}
+		window = window[min(Align, len(window)):]
+	}
+	return groupHeader{}, false
+}
+
+// provesDurable reports whether a later group's header proves that the expected one had been synced. Where the
+// expected sequence is not known, a group that calls everything before it durable proves it.
+func (s *Scanner) provesDurable(h groupHeader) bool {
+	if s.next == 0 {
+		return h.DurableThrough+1 == h.Sequence
+	}
+	return h.Sequence > s.next && h.DurableThrough >= s.next
+}
+
+func allZero(p []byte) bool {
+	for len(p) >= 8 {
+		if binary.NativeEndian.Uint64(p) != 0 {
+			return false
+		}
+		p = p[8:]
+	}
+	for _, b := range p {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

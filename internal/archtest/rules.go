@@ -1,0 +1,111 @@
+package archtest
+
+import "lakebed/internal/seamcheck"
+
+// layer is what the packages of one top folder may import of ours, besides their own folder and internal/invariant.
+// All folders here are relative to the module's root and stand for everything below them.
+type layer struct {
+	folder   string
+	imports  []string
+	tests    []string // besides imports, in test files
+	external []string // besides tests, in external test packages
+	rule     string
+}
+
+// layers are the import rules between top folders.
+var layers = []layer{
+	{
+		folder: "cmd", imports: []string{"trial", "reports", "engine"}, tests: []string{"workloads", "faults", "sim", "model"},
+		rule: "cmd imports trial, reports and engine: a command has no logic of its own",
+	},
+	{
+		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "engine"},
+		rule: "trial imports workloads, faults, sim, model and engine: it yields verdicts, and does not know who shows them",
+	},
+	{
+		folder: "reports",
+		rule:   "reports imports nothing of ours: it renders what was recorded",
+	},
+	{
+		folder: "workloads", imports: []string{"engine", "model"}, tests: []string{"sim"},
+		rule: "workloads imports engine and model: the same workload drives a trial and a benchmark",
+	},
+	{
+		folder: "faults", imports: []string{"sim"}, tests: []string{"engine/host"},
+		rule: "faults imports sim: a plan breaks a world and knows nothing of what runs in it",
+	},
+	{
+		folder: "sim", imports: []string{"engine/host"},
+		rule: "sim imports engine/host only: it knows a node as boot(host.Host) error",
+	},
+	{
+		folder: "model",
+		rule:   "model imports nothing of ours: a specification must not share the engine's errors",
+	},
+	{
+		folder: "engine", imports: []string{"engine"}, external: []string{"sim", "faults", "model"},
+		rule: "nothing under engine imports the laboratory: whoever reads a line of the engine cannot tell which world it runs in",
+	},
+	{
+		folder: "internal", imports: []string{"internal"},
+		rule: "internal imports nothing of ours but internal: it serves all",
+	},
+}
+
+// engineOrder lists the parts of the engine from low to high. A part imports itself and what stands on lines above its
+// own; parts on one line are neighbours and do not know each other.
+var engineOrder = [][]string{
+	{"engine/host"},
+	{"engine/record", "engine/seglog", "engine/commitlog", "engine/echo"},
+	{"engine/bookkeeper/ledger"},
+	{"engine/bookkeeper/wire"},
+	{"engine/bookkeeper/metadata"},
+	{"engine/bookkeeper/bookie", "engine/bookkeeper/client"}, // they meet over the wire only
+	{"engine/bookkeeper/repair"},
+	{"engine/tier/bucket"},
+	{"engine/tier/offload"},
+	{"engine/topic/managed"},
+	{"engine/topic/cursor"},
+	{"engine/topic/dispatch"},
+	{"engine/topic/broker"},
+	{"engine/lake"},
+	{"engine/cdc"},
+}
+
+// aside are the parts of engineOrder that stand on engine/host alone. Nothing else of the engine builds on them.
+var aside = []string{"engine/seglog", "engine/commitlog", "engine/echo"}
+
+// testSupport are packages that tests are made of. They may build on any part of the engine, and only tests build on them.
+var testSupport = []string{"engine/host/hosttest"}
+
+// reservation says that a folder may be imported only by the folders named, and by test files.
+type reservation struct {
+	folder string
+	by     []string
+	rule   string
+}
+
+func reservations() []reservation {
+	var reserved []reservation
+	for _, folder := range testSupport {
+		reserved = append(reserved, reservation{
+			folder: folder,
+			rule:   "test support is imported by tests only: it is the contract of the engine, not a part of it",
+		})
+	}
+	for _, driver := range seamcheck.Drivers() {
+		reserved = append(reserved, reservation{
+			folder: driver, by: []string{"cmd", "trial/bench"},
+			rule: "drivers and oshost are imported by cmd, trial/bench and tests only: the rest gets them through an interface",
+		})
+	}
+	return reserved
+}
+
+// The sentences of the rules that have no table.
+const (
+	ruleOrder = "imports within the engine run from high to low, as listed in engineOrder"
+	ruleAside = "seglog, commitlog and echo stand aside: they import engine/host only, and nothing of the engine imports them"
+	rulePlace = "every folder has a place in internal/archtest/rules.go; give it one"
+	ruleData  = "testdata is data: nothing imports it"
+)

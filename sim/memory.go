@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"bytes"
+	"math/bits"
+	"unsafe"
+
+	"lakebed/internal/invariant"
+)
+
+const (
+	poison         = 0xDB
+	smallestBuffer = 64
+	bufferClasses  = 26 // 64 B to 2 GiB
+	// quarantine is how many buffers of a class lie idle before the oldest is used again. The longer a returned buffer
+	// stays poisoned, the surer a late reader or writer is found out.
+	quarantine         = 8
+	quarantineBytesMax = 1 << 20 // of one class; large buffers are used again at once
+	poisonCheckedMax   = 4096    // bytes looked at when a buffer is used again
+)
+
+// buffer is one allocation of a size class.
+type buffer struct {
+	bytes []byte // whole
+	class int
+}
+
+// bufferPool keeps returned buffers for all nodes of a world.
+type bufferPool struct {
+	free [bufferClasses][]*buffer
+}
+
+var poisoned = bytes.Repeat([]byte{poison}, poisonCheckedMax) // only ever read
+
+func classOf(n int) int {
+	if n <= smallestBuffer {
+		return 0
+	}
+	return bits.Len(uint(n-1)) - bits.Len(uint(smallestBuffer-1))
+}
+
+func (b *bufferPool) take(class int) *buffer {
+	size := smallestBuffer << class
+	free := b.free[class]
+	kept := min(quarantine, quarantineBytesMax/size)
+	if len(free) <= kept {
+		whole := make([]byte, size)
+		fillPoison(whole)
+		return &buffer{bytes: whole, class: class}
+	}
+	oldest := free[0]
+	copy(free, free[1:])
+	b.free[class] = free[:len(free)-1]
+	checked := min(size, poisonCheckedMax)
+	intact := bytes.Equal(oldest.bytes[:checked], poisoned[:checked])
+	invariant.Check(intact, "a buffer was written to after it was returned")
+	return oldest
+}
+
+func (b *bufferPool) give(x *buffer) {
+	fillPoison(x.bytes)
+	b.free[x.class] = append(b.free[x.class], x)
+}
+
+func fillPoison(p []byte) {
+	for len(p) > 0 {
+		p = p[copy(p, poisoned):]
+	}
+}
+
+// memory is a host.Memory: the buffers that one process has in hand.
+type memory struct {
+	process *process
+	out     map[*byte]*buffer
+	inUse   int64
+}
+
+func (m *memory) Get(n int) []byte {
+	p := m.process
+	p.enter()
+	invariant.Check(n >= 0, "a buffer has a length that is not negative")
+	class := classOf(n)
+	invariant.Check(class < bufferClasses, "a buffer is at most 2 GiB long")
+	x := p.world.heap.take(class)
+	m.out[unsafe.SliceData(x.bytes)] = x
+	m.inUse += int64(len(x.bytes))
+	if limit := p.node.memoryLimit; limit > 0 && m.inUse > limit {
+		p.abort(Verdict{Kind: MemoryLimit, Message: "the node has more buffers in hand than its limit allows"})
+	}
+	return x.bytes[:n:len(x.bytes)]
+}
+
+// Put does nothing in a dead process: deferred calls give buffers back while others of the process still hold them.
+func (m *memory) Put(b []byte) {
+	p := m.process
+	if p.dead {
+		return
+	}
+	p.enter()
+	start := unsafe.SliceData(b)
+	x := m.out[start]
+	invariant.Check(x != nil, "a buffer is returned twice, or by a node that never had it, or not from its start")
+	delete(m.out, start)
+	m.inUse -= int64(len(x.bytes))
+	p.world.heap.give(x)
+}
+
+func (m *memory) InUse() int64 {
+	m.process.peek()
+	return m.inUse
+}

@@ -1,0 +1,388 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"lakebed/engine/host"
+	"lakebed/sim/disk"
+)
+
+func explode(p *int) int { return *p }
+
+func TestPanicVerdictHasTheOriginalStack(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	start(w, "n", func(h host.Host) {
+		h.Root().Go("bad", func() {
+			h.Root().Sleep(time.Second)
+			explode(nil)
+		})
+		h.Root().Wait()
+	})
+	v := expect(t, w, Panic)
+	mustContain(t, v.Stack, "sim.explode")
+	mustContain(t, v.Task, "bad")
+	mustContain(t, v.Message, "nil pointer")
+	if v.Node != "n" || v.At != time.Second {
+		t.Fatalf("%s", v.Summary())
+	}
+}
+
+func TestPanicThatParksInADeferredCallIsVisibleInADeadlock(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	start(w, "n", func(h host.Host) {
+		defer h.Root().NewGate().Wait()
+		explode(nil)
+	})
+	v := expect(t, w, Deadlock)
+	mustContain(t, v.String(), "while panicking")
+	mustContain(t, v.String(), "sim.explode")
+}
+
+func TestGoexitInATaskIsAVerdict(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	start(w, "n", func(h host.Host) {
+		h.Root().Go("quitter", runtime.Goexit)
+		h.Root().Wait()
+	})
+	v := expect(t, w, Goexit)
+	mustContain(t, v.Task, "quitter")
+}
+
+func TestPanicInACallbackIsAVerdict(t *testing.T) {
+	w := New(Config{Seed: 1})
+	w.At(time.Second, func() { explode(nil) })
+	v := expect(t, w, Panic)
+	mustContain(t, v.Stack, "sim.explode")
+}
+
+func TestLeftoverTasksAreNamed(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	start(w, "n", func(h host.Host) {
+		h.Root().New("background").Go("forgotten", func() { host.AwaitStop(h.Root()) })
+	})
+	v := expect(t, w, LeftoverTasks)
+	mustContain(t, v.Message, "root/background/forgotten")
+	mustContain(t, v.String(), "waits for sleep")
+}
+
+func TestAWorldLeavesNoCoroutine(t *testing.T) {
+	noLeak(t)
+	for _, limit := range []time.Duration{0, time.Microsecond, time.Millisecond} {
+		w := New(Config{Seed: 1})
+		sleepers(w, 300)
+		if v := w.Run(limit); v.Kind != TimeLimit {
+			t.Fatal(v.Summary())
+		}
+	}
+}
+
+func TestDeferredCallsOfADeadNodeReachNothing(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	var counter host.Counter
+	reached := ""
+	n := start(w, "n", func(h host.Host) {
+		dir, _ := h.Disk("data")
+		f, err := dir.Create("f")
+		check(t, err)
+		counter = h.NewCounter("c")
+		attempt := func(name string, f func()) {
+			defer func() {
+				if recover() == nil {
+					reached += name + " "
+				}
+			}()
+			f()
+		}
+		defer attempt("counter", func() { counter.Add(1) })
+		defer attempt("write", func() { f.WriteBuffersAt([][]byte{[]byte("late")}, 0) }) //nolint:errcheck // refused
+		defer attempt("sync", func() { f.Sync() })                                       //nolint:errcheck // refused
+		defer attempt("create", func() { dir.Create("late") })                           //nolint:errcheck // refused
+		defer attempt("dial", func() { h.Net().Dial("other:1", nil) })                   //nolint:errcheck // refused
+		defer attempt("mark", func() { h.Probe().Mark(host.Event{Name: "late"}) })
+		defer attempt("park", func() { h.Root().Sleep(time.Second) })
+		defer attempt("go", func() { h.Root().Go("late", func() {}) })
+		host.AwaitStop(h.Root())
+	})
+	w.At(time.Second, func() { n.Crash(KillProcess()) })
+	finish(t, w)
+	if reached != "" || counter.Load() != 0 || n.Visits("late") != 0 {
+		t.Fatalf("reached: %s; counter %d", reached, counter.Load())
+	}
+	entries, err := n.Disk("data").Model().Root().List()
+	if err != nil || len(entries) != 1 || entries[0].Size != 0 {
+		t.Fatalf("%v %v", entries, err)
+	}
+}
+
+func TestDeathSwallowedByRecoverIsRaisedAgain(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	swallowed, past := 0, false
+	n := start(w, "n", func(h host.Host) {
+		for range 5 {
+			func() {
+				defer func() {
+					if recover() != nil {
+						swallowed++
+					}
+				}()
+				h.Root().Sleep(time.Hour)
+			}()
+		}
+		h.Root().Sleep(time.Hour)
+		past = true
+	})
+	w.At(time.Second, func() { n.Crash(KillProcess()) })
+	finish(t, w)
+	if swallowed != 5 || past {
+		t.Fatalf("swallowed %d times, past: %v", swallowed, past)
+	}
+}
+
+func TestTaskThatSurvivesItsDeathIsAVerdict(t *testing.T) {
+	w := New(Config{Seed: 1})
+	n := start(w, "n", func(h host.Host) {
+		for {
+			func() {
+				defer func() { _ = recover() }()
+				h.Root().Sleep(time.Hour)
+			}()
+		}
+	})
+	w.At(time.Second, func() { n.Crash(KillProcess()) })
+	v := expect(t, w, Panic)
+	mustContain(t, v.Message, "survives its own death")
+	mustContain(t, v.Stack, "TestTaskThatSurvivesItsDeath")
+}
+
+func TestNodeCrashesAtItsOwnMark(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	past, exits := false, 0
+	n := w.NewNode("n")
+	n.OnExit(func(err error, crashed bool) {
+		if !crashed || err != nil {
+			t.Errorf("exit %v, crashed %v", err, crashed)
+		}
+		exits++
+	})
+	w.OnMark(func(m *Node, e host.Event) {
+		if m.Visits(e.Name) == 3 {
+			m.Crash(PowerCut(disk.Drop))
+			if m.Running() {
+				t.Error("running after a crash")
+			}
+		}
+	})
+	n.Start(func(h host.Host) error {
+		h.Root().Go("other", func() { host.AwaitStop(h.Root()) })
+		for range 3 {
+			h.Probe().Mark(host.Event{Name: "here"})
+		}
+		past = true
+		return nil
+	})
+	finish(t, w)
+	if past || exits != 1 || n.Visits("here") != 3 || w.Effects()["power-cut"] != 1 {
+		t.Fatalf("past %v, exits %d, visits %d", past, exits, n.Visits("here"))
+	}
+}
+
+func TestCrashCalledByTheNodesOwnTaskDoesNotReturn(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	past := false
+	n := w.NewNode("n")
+	n.Start(func(host.Host) error {
+		n.Crash(KillProcess())
+		past = true
+		return nil
+	})
+	finish(t, w)
+	if past || n.Running() {
+		t.Fatal("the task went on after its crash")
+	}
+}
+
+func TestControllerCrashesAndRestartsAnotherNode(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	var lives []string
+	victim := w.NewNode("victim")
+	boot := func(h host.Host) error {
+		lives = append(lives, fmt.Sprint(h.Elapsed()))
+		host.AwaitStop(h.Root())
+		return errors.New("stopped")
+	}
+	victim.Start(boot)
+	start(w, "controller", func(h host.Host) {
+		for range 2 {
+			h.Root().Sleep(time.Second)
+			victim.Crash(KillProcess())
+			victim.Start(boot)
+		}
+		h.Root().Sleep(time.Second)
+		victim.Stop()
+	})
+	finish(t, w)
+	if got := strings.Join(lives, " "); got != "0s 1s 2s" || victim.Epoch() != 3 {
+		t.Fatalf("lives began at %s", got)
+	}
+	if victim.BootErr() == nil || victim.BootErr().Error() != "stopped" {
+		t.Fatalf("boot error %v", victim.BootErr())
+	}
+	if e := w.Effects(); e["crash"] != 2 || e["restart"] != 2 {
+		t.Fatalf("effects %v", e)
+	}
+}
+
+func TestTaskStartedAndNeverRunDiesQuietly(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	ran := false
+	n := start(w, "n", func(h host.Host) { ran = true })
+	n.Crash(KillProcess())
+	finish(t, w)
+	if ran {
+		t.Fatal("a dead node ran a task")
+	}
+}
+
+func TestPausedNodeDoesNotRunWhileTimeGoesOn(t *testing.T) {
+	w := New(Config{Seed: 1})
+	var ticks []time.Duration
+	n := start(w, "n", func(h host.Host) {
+		for range 4 {
+			h.Root().Sleep(time.Second)
+			ticks = append(ticks, h.Elapsed())
+		}
+	})
+	w.At(1500*time.Millisecond, n.Pause)
+	w.At(5*time.Second, n.Resume)
+	finish(t, w)
+	if got := fmt.Sprint(ticks); got != "[1s 5s 6s 7s]" {
+		t.Fatal(got)
+	}
+}
+
+func TestNodePausedAtItsOwnMarkStopsThere(t *testing.T) {
+	w := New(Config{Seed: 1})
+	w.OnMark(func(n *Node, _ host.Event) {
+		n.Pause()
+		w.At(time.Minute, n.Resume)
+	})
+	var after time.Duration
+	start(w, "n", func(h host.Host) {
+		h.Probe().Mark(host.Event{Name: "here"})
+		after = h.Elapsed()
+	})
+	finish(t, w)
+	if after != time.Minute {
+		t.Fatalf("went on at %s", after)
+	}
+}
+
+func TestCrashOfAPausedNodeUnwindsIt(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	unwound := false
+	n := start(w, "n", func(h host.Host) {
+		defer func() { unwound = true }()
+		h.Root().Sleep(time.Second)
+	})
+	w.At(time.Millisecond, n.Pause)
+	w.At(2*time.Second, func() { n.Crash(KillProcess()) })
+	finish(t, w)
+	if !unwound {
+		t.Fatal("the task was forgotten")
+	}
+}
+
+func TestClockJumpsMoveNowAndNotElapsed(t *testing.T) {
+	w := New(Config{Seed: 1})
+	n := w.NewNode("n")
+	n.Start(func(h host.Host) error {
+		before := h.Now()
+		n.JumpClock(-time.Hour)
+		if d := h.Now() - before; d != host.Wall(-time.Hour) || h.Elapsed() != 0 {
+			t.Errorf("jumped by %d at %s", d, h.Elapsed())
+		}
+		return nil
+	})
+	finish(t, w)
+	if w.Effects()["clock-jump"] != 1 {
+		t.Fatal("the jump was not counted")
+	}
+}
+
+func TestEachProcessHasItsOwnRandomStreams(t *testing.T) {
+	w := New(Config{Seed: 1})
+	var draws []uint64
+	n := w.NewNode("n")
+	boot := func(h host.Host) error {
+		draws = append(draws, h.Rand("a").Uint64(), h.Rand("a").Uint64(), h.Rand("b").Uint64())
+		return nil
+	}
+	n.OnExit(func(error, bool) {
+		if n.Epoch() == 1 {
+			n.Start(boot)
+		}
+	})
+	n.Start(boot)
+	finish(t, w)
+	if len(draws) != 6 || draws[0] != draws[1] || draws[0] == draws[2] || draws[0] == draws[3] {
+		t.Fatal(draws)
+	}
+}
+
+func TestPerhapsVisitsAndSample(t *testing.T) {
+	w := New(Config{Seed: 1})
+	w.SetPerhaps(func(n *Node, p host.Point) bool { return p == "rare" && n.Visits(p) == 2 })
+	sampled := 0
+	n := start(w, "n", func(h host.Host) {
+		for i := range 4 {
+			if h.Probe().Perhaps("rare") != (i == 1) || h.Probe().Perhaps("never") {
+				t.Errorf("wrong branch at visit %d", i+1)
+			}
+		}
+		for range 10_000 {
+			if h.Probe().Sample() {
+				sampled++
+			}
+		}
+		if !h.Probe().Active() {
+			t.Error("the probe is active in a world")
+		}
+	})
+	finish(t, w)
+	if n.Visits("rare") != 4 || sampled < 400 || sampled > 600 {
+		t.Fatalf("%d visits, %d sampled", n.Visits("rare"), sampled)
+	}
+}
+
+func TestTraceHasOneReadableLineForEachEvent(t *testing.T) {
+	var text strings.Builder
+	w := New(Config{Seed: 1, Trace: &text})
+	start(w, "n", func(h host.Host) {
+		h.Log(host.Note, "hello")
+		h.Probe().Mark(host.Event{Name: "test.mark", A: 7, B: 8, Extra: "x"})
+		h.Root().Sleep(time.Second)
+	})
+	v := finish(t, w)
+	if lines := strings.Count(text.String(), "\n"); int64(lines) != v.Events {
+		t.Fatalf("%d lines, %d events", lines, v.Events)
+	}
+	for _, part := range []string{"log hello", "mark test.mark x 7 8", "1.000000000  n", "main/boot#1", "step after timer"} {
+		mustContain(t, text.String(), part)
+	}
+}

@@ -1,0 +1,47 @@
+package trial
+
+import (
+	"time"
+
+	"lakebed/faults"
+)
+
+// Verdict is the outcome of a trial in one word.
+type Verdict string
+
+// The verdicts. Everything but OK fails a campaign.
+const (
+	OK        Verdict = "ok"
+	Violation Verdict = "violation" // a checker found a broken promise
+	Crashed   Verdict = "panic"     // engine code panicked
+	Stalled   Verdict = "stalled"   // deadlock, livelock, no time advance, or the healed world did not finish
+	Refused   Verdict = "refused"   // a bookie refused to start without a reason that the plan gives it
+	LeftOver  Verdict = "left-over" // tasks or memory were left when a bookie had closed
+)
+
+// Finding is one broken promise.
+type Finding struct {
+	Checker   string `json:"checker"`
+	Signature string `json:"signature"` // groups failures: the same bug gives the same text
+	Text      string `json:"text"`
+}
+
+// Result is what a trial found. Two runs of the same trial give equal Hash, Events and Image.
+type Result struct {
+	Scenario   string           `json:"scenario"`
+	Seed       uint64           `json:"seed"`
+	Verdict    Verdict          `json:"verdict"`
+	Findings   []Finding        `json:"findings,omitempty"`
+	Hash       uint64           `json:"hash"`
+	Events     int64            `json:"events"`
+	Image      uint64           `json:"image"` // hash of all disks at the end
+	Simulated  time.Duration    `json:"simulated_nanos"`
+	Operations int64            `json:"operations"` // client operations that were started
+	Answers    map[string]int64 `json:"answers"`    // by operation and outcome
+	Effects    map[string]int64 `json:"effects"`    // faults, counted when engine code saw them
+	Marks      map[string]int64 `json:"marks"`
+	Plan       faults.Plan      `json:"plan"`
+}
+
+// Failed reports whether the trial broke a promise.
+func (r *Result) Failed() bool { return r.Verdict != OK }
