@@ -40,11 +40,12 @@ type entryCheck struct {
 
 	writes     []write
 	values     []value
-	barred     []int32    // adds of unknown outcome that came too late to take effect
-	refused    []int32    // adds that definitely did not take effect
-	firstAcked int32      // the add that was acknowledged first
-	seen       []sighting // positive answers
-	denied     []sighting // negative answers that asked for this entry
+	barred     []int32       // adds of unknown outcome that came too late to take effect
+	refused    []int32       // adds that definitely did not take effect
+	firstAcked int32         // the add that was acknowledged first
+	seen       []sighting    // positive answers
+	denied     []sighting    // negative answers that asked for this entry
+	lives      []Incarnation // scratch space of checkOrder
 	zones      zoneCheck
 }
 
@@ -71,6 +72,7 @@ func (e *entryCheck) check(c *checker, ledger *ledgerFacts, refs []reference) {
 	}
 	e.sortValues()
 	e.matchSightings(e.reportInvented)
+	e.narrow()
 	e.checkDeleted()
 	if e.checkOverwritten() {
 		e.checkOrder()
@@ -115,7 +117,11 @@ func (e *entryCheck) gatherWrite(i int32) {
 	op := &e.c.history.Ops[i]
 	w := write{op: i, call: op.Call, end: op.effectEnd(), digest: op.Digest, acked: op.Outcome == OK}
 	if !op.Recovery {
-		b := e.c.barrierFor(e.ledger, op)
+		until := op.ReturnIncarnation
+		if op.Return == Never {
+			until = e.c.last
+		}
+		b := e.c.barrierFor(e.ledger, until)
 		switch {
 		case b.at >= op.Call:
 			w.end = min(w.end, b.at)
@@ -181,15 +187,18 @@ func (e *entryCheck) sortValues() {
 
 // matchSightings finds for each positive answer the value it saw. One that no write explains is reported and left out
 // of all further conclusions.
-func (e *entryCheck) matchSightings(report func(*sighting)) {
+func (e *entryCheck) matchSightings(report func(sighting)) {
 	kept := e.seen[:0]
 	for _, s := range e.seen {
 		k := sort.Search(len(e.values), func(k int) bool { return e.values[k].writes[0].digest >= s.digest })
 		if k == len(e.values) || e.values[k].writes[0].digest != s.digest || e.values[k].writes[0].call > s.ret {
-			report(&s)
+			report(s)
 			continue
 		}
 		v := &e.values[k]
+		// It cannot have been seen before it was added: that may place a sighting that a restart interrupted.
+		first := &e.c.history.Ops[v.writes[0].op]
+		s.call, s.from = max(s.call, first.Call), max(s.from, first.CallIncarnation)
 		if !v.seen || s.from > v.seenIn {
 			v.seen, v.seenIn = true, s.from
 		}
@@ -199,13 +208,36 @@ func (e *entryCheck) matchSightings(report func(*sighting)) {
 	e.seen = kept
 }
 
+// narrow uses that an add whose value was seen took effect before that: a fence that was lost later may still have
+// stood in its way.
+func (e *entryCheck) narrow() {
+	for k := range e.seen {
+		s := &e.seen[k]
+		w := &e.values[s.value].writes[0]
+		if w.acked || e.c.history.Ops[w.op].Recovery || len(e.values[s.value].writes) > 1 {
+			continue
+		}
+		b := e.c.barrierFor(e.ledger, s.until)
+		if b.at < w.call {
+			e.reportBehind(w.op, s.op)
+			continue
+		}
+		w.end = min(w.end, b.at)
+		w.latestEnd = w.end
+	}
+}
+
+func (e *entryCheck) reportBehind(add, seen int32) {
+	e.c.report(CheckerFence, "value added behind a fence or delete was read", add, seen,
+		"the add was called when no ordinary add could succeed any more, so it must not have taken effect")
+}
+
 // reportInvented says what is wrong with a positive answer that no write explains.
-func (e *entryCheck) reportInvented(s *sighting) {
+func (e *entryCheck) reportInvented(s sighting) {
 	ops := e.c.history.Ops
 	for _, i := range e.barred {
 		if ops[i].Digest == s.digest && ops[i].Call <= s.ret {
-			e.c.report(CheckerFence, "value added behind a fence or delete was read", i, s.op,
-				"the add was called when no ordinary add could succeed any more, so it must not have taken effect")
+			e.reportBehind(i, s.op)
 			return
 		}
 	}

@@ -16,7 +16,8 @@ type barrier struct {
 
 // barrierFor finds what bars an ordinary add: the first acknowledged fence or delete, which hold for ever, or an add
 // refused as fenced, which says that a fence held up to then; one that is not acknowledged may be lost in a restart.
-func (c *checker) barrierFor(f *ledgerFacts, op *Op) barrier {
+// The add took effect, if at all, up to the incarnation until.
+func (c *checker) barrierFor(f *ledgerFacts, until Incarnation) barrier {
 	b := barrier{at: Never, by: none, checker: CheckerFence}
 	ops := c.history.Ops
 	if f.fenceAcked != none {
@@ -25,7 +26,7 @@ func (c *checker) barrierFor(f *ledgerFacts, op *Op) barrier {
 	if len(f.deletes) > 0 && ops[f.deletes[0]].Return < b.at {
 		b = barrier{ops[f.deletes[0]].Return, f.deletes[0], CheckerDeleted}
 	}
-	if r, found := c.refusalFor(f, op); found && r.at < b.at {
+	if r, found := f.refusalFor(until); found && r.at < b.at {
 		b = barrier{r.at, r.op, CheckerFence}
 	}
 	return b
@@ -41,11 +42,7 @@ type refusal struct {
 
 // refusalFor is the refusal that bars an add the most: among those of the last incarnation in which it can take effect
 // and later ones, the one with the earliest fence.
-func (c *checker) refusalFor(f *ledgerFacts, add *Op) (refusal, bool) {
-	until := add.ReturnIncarnation
-	if add.Return == Never {
-		until = c.last
-	}
+func (f *ledgerFacts) refusalFor(until Incarnation) (refusal, bool) {
 	k, _ := slices.BinarySearchFunc(f.refusals, until, func(r refusal, n Incarnation) int {
 		return cmp.Compare(r.from, n)
 	})
@@ -138,7 +135,7 @@ func (e *entryCheck) checkFence(c *checker, f *ledgerFacts) {
 		return
 	}
 	e.sortValues()
-	e.matchSightings(func(s *sighting) {
+	e.matchSightings(func(s sighting) {
 		c.report(CheckerFence, "add refused as fenced though nobody fenced", none, s.op,
 			"no fence was called before it returned, and the bookie never stopped uncleanly")
 	})

@@ -11,7 +11,8 @@ import (
 
 // Linearize decides a small history by search instead of by rules: the same register with restarts, stated as a state
 // machine. It looks at adds, reads and fences only, knows no excuses, and takes exponential time; it exists so that
-// CheckBookie and it can be held against each other. porcupine.Unknown means that the limit was reached.
+// CheckBookie and it can be held against each other. The last stamp of an incarnation must be smaller than the first of
+// the next. porcupine.Unknown means that the limit was reached.
 func Linearize(h *History, limit time.Duration) porcupine.CheckResult {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{ledgerState{}} },

@@ -19,7 +19,7 @@ const (
 )
 
 var logKindNames = [logKindsEnd]string{LogAppend: "append", LogTail: "tail", LogRead: "read", LogClose: "close",
-	LogConfirmed: "read of the confirmed length"}
+	LogConfirmed: "confirmed-length read"}
 
 func (k LogKind) String() string {
 	if k == 0 || k >= logKindsEnd {

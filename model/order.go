@@ -25,13 +25,14 @@ func (e *entryCheck) checkOrder() {
 
 // incarnations lists those for which the order rules may find something.
 func (e *entryCheck) incarnations() []Incarnation {
-	all := make([]Incarnation, 0, 4)
+	all := e.lives[:0]
 	for k := range e.seen {
 		if s := &e.seen[k]; !e.values[s.value].solid {
 			all = append(all, s.from, s.until)
 		}
 	}
 	all = append(all, e.c.last)
+	e.lives = all // keeps what it grew to
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -34,3 +34,86 @@ func benchmarkEvents(b *testing.B, tasks int, policy Policy) {
 func BenchmarkEvents200Tasks(b *testing.B)     { benchmarkEvents(b, 200, Random) }
 func BenchmarkEvents200TasksFIFO(b *testing.B) { benchmarkEvents(b, 200, FIFO) }
 func BenchmarkEvents1000Tasks(b *testing.B)    { benchmarkEvents(b, 1000, Random) }
+
+// BenchmarkEcho is a request and an answer of 100 bytes over a connection.
+func BenchmarkEcho(b *testing.B) {
+	w := New(Config{Seed: 1})
+	b.ReportAllocs()
+	w.NewNode("server").Start(func(h host.Host) error {
+		l, err := h.Net().Listen("server:1")
+		if err != nil {
+			return err
+		}
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		buffer := make([]byte, 200)
+		for {
+			n, err := c.Read(buffer)
+			if err != nil {
+				return nil
+			}
+			if err := c.WriteBuffers([][]byte{buffer[:n]}); err != nil {
+				return err
+			}
+		}
+	})
+	w.NewNode("client").Start(func(h host.Host) error {
+		c, err := h.Net().Dial("server:1", nil)
+		if err != nil {
+			return err
+		}
+		buffer := make([]byte, 100)
+		for range b.N {
+			if err := c.WriteBuffers([][]byte{buffer}); err != nil {
+				return err
+			}
+			for got := 0; got < 100; {
+				n, err := c.Read(buffer[got:])
+				if err != nil {
+					return err
+				}
+				got += n
+			}
+		}
+		return c.Close()
+	})
+	b.ResetTimer()
+	if v := w.Run(1 << 62); v.Failed() {
+		b.Fatal(v.String())
+	}
+	b.ReportMetric(float64(w.Events())/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkWriteSync is a write of 4 KiB to a file, overwritten in place, and its sync.
+func BenchmarkWriteSync(b *testing.B) {
+	w := New(Config{Seed: 1})
+	b.ReportAllocs()
+	w.NewNode("n").Start(func(h host.Host) error {
+		dir, err := h.Disk("data")
+		if err != nil {
+			return err
+		}
+		f, err := dir.Create("f")
+		if err != nil {
+			return err
+		}
+		page := make([]byte, 4096)
+		for i := range b.N {
+			page[0] = byte(i)
+			if err := host.WriteFullAt(f, page, int64(i%1000)*4096); err != nil {
+				return err
+			}
+			if err := f.Sync(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.ResetTimer()
+	if v := w.Run(1 << 62); v.Failed() {
+		b.Fatal(v.String())
+	}
+	b.ReportMetric(float64(w.Events())/b.Elapsed().Seconds(), "events/s")
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -32,7 +34,48 @@ func bustle(c Config) *World {
 	for i := range 3 {
 		start(w, fmt.Sprintf("client%d", i), callEcho)
 	}
+	troubleNetwork(w)
+	troubleDisk(w)
 	return w
+}
+
+func troubleNetwork(w *World) {
+	draw := w.Stream("test network faults")
+	net := w.Net()
+	for range 12 {
+		client := fmt.Sprintf("client%d", draw.IntN(3))
+		span := time.Duration(draw.Int64N(int64(100 * time.Millisecond)))
+		kind := draw.IntN(7)
+		w.At(time.Duration(draw.Int64N(int64(400*time.Millisecond))), func() {
+			switch kind {
+			case 0, 1:
+				net.Partition("server", client, kind == 1)
+				w.At(span, func() { net.Heal(client, "server") })
+			case 2:
+				net.Reset(client, "server")
+			case 3:
+				net.Stall(client, "server", span)
+			case 4:
+				net.SlowLink(client, "server", 50, span)
+			case 5:
+				net.RefuseDials("server", span)
+			case 6:
+				w.Node(client).Pause()
+				w.At(span, w.Node(client).Resume)
+			}
+		})
+	}
+}
+
+func troubleDisk(w *World) {
+	draw := newDice(w.Seed(), "test disk faults")
+	server := w.Node("server")
+	server.Disk("data").SetFaults(func(op *DiskOp) DiskEffect {
+		if draw.permille(5) {
+			server.Crash(KillProcess())
+		}
+		return DiskEffect{Short: int(draw.below(2)) * 10, Stuck: draw.permille(2), Delay: draw.upTo(time.Duration(draw.below(2)) * time.Millisecond)}
+	})
 }
 
 func serveEcho(h host.Host) error {
@@ -154,6 +197,25 @@ func TestSameSeedGivesTheSameHistory(t *testing.T) {
 	}
 }
 
+// TestSameHistoryInAnotherProcess runs this test binary again under other settings of the runtime, and with another
+// seed for Go's own maps.
+func TestSameHistoryInAnotherProcess(t *testing.T) {
+	const asked = "LAKEBED_SIM_PRINT_HISTORY"
+	v := finish(t, bustle(swarm(7)))
+	here := fmt.Sprintf("history %x %d", v.Hash, v.Events)
+	if os.Getenv(asked) != "" {
+		fmt.Println(here)
+		return
+	}
+	for _, setting := range []string{"GOMAXPROCS=1", "GOMAXPROCS=8", "GOGC=1"} {
+		again := exec.Command(os.Args[0], "-test.run=^TestSameHistoryInAnotherProcess$")
+		again.Env = append(os.Environ(), asked+"=1", setting)
+		output, err := again.CombinedOutput()
+		check(t, err)
+		mustContain(t, string(output), here)
+	}
+}
+
 func TestWatchingAWorldDoesNotChangeIt(t *testing.T) {
 	blind := finish(t, bustle(swarm(3)))
 	c := swarm(3)
@@ -203,6 +265,28 @@ func TestEqualRunsHaveNoDivergence(t *testing.T) {
 	}
 }
 
+// TestManyTroubledWorldsFinishAndShowEveryFault is the soak of the world itself: whatever the draw, it comes to an end,
+// leaves nothing behind, and each fault that is ordered meets somebody.
+func TestManyTroubledWorldsFinishAndShowEveryFault(t *testing.T) {
+	noLeak(t)
+	seen := map[string]int64{}
+	for seed := uint64(100); seed < 250; seed++ {
+		w := bustle(swarm(seed))
+		finish(t, w)
+		for name, count := range w.Effects() {
+			seen[name] += count
+		}
+	}
+	notOrdered := map[string]bool{EffectReadError: true, EffectWriteError: true, EffectSyncError: true, EffectShortRead: true,
+		EffectNoSpace: true, EffectBitRot: true, EffectLatentError: true, EffectLostWrite: true, EffectMisdirectedWrite: true,
+		EffectClockJump: true}
+	for _, name := range EffectNames() {
+		if (seen[name] == 0) != notOrdered[name] {
+			t.Errorf("%s was seen %d times", name, seen[name])
+		}
+	}
+}
+
 func TestStreamsOfDifferentNamesAndSeedsAreIndependent(t *testing.T) {
 	first := Stream(1, "disk").Uint64()
 	if Stream(1, "disk").Uint64() != first {
@@ -224,5 +308,64 @@ func TestExponentialHasItsMean(t *testing.T) {
 	}
 	if mean := sum / draws; mean < 950*time.Microsecond || mean > 1050*time.Microsecond {
 		t.Fatalf("the mean is %s", mean)
+	}
+}
+
+// longRun is a plain world of many events, in which meddle can spoil one.
+func longRun(c Config, meddle func(w *World, step int)) {
+	w := New(c)
+	start(w, "n", func(h host.Host) {
+		for step := range 5000 {
+			h.Root().Sleep(time.Millisecond)
+			meddle(w, step)
+		}
+	})
+	w.Run(time.Hour)
+}
+
+func TestFirstDivergenceLiesFarIntoTheRun(t *testing.T) {
+	runs := 0
+	d, err := FirstDivergence(Config{Seed: 1}, func(c Config) {
+		runs++
+		odd := runs%2 == 1
+		longRun(c, func(w *World, step int) {
+			if step == 3456 && odd {
+				w.Node("n").JumpClock(1)
+			}
+		})
+	})
+	if err != nil || d == nil || d.Event != 2+3456+2 {
+		t.Fatalf("%v, %v", d, err)
+	}
+}
+
+func TestFirstDivergenceFollowsOneThatMoves(t *testing.T) {
+	runs := 0
+	d, err := FirstDivergence(Config{Seed: 1}, func(c Config) {
+		runs++
+		longRun(c, func(w *World, step int) {
+			if step == 4900-500*runs {
+				w.Node("n").JumpClock(1)
+			}
+		})
+	})
+	if d == nil && !errors.Is(err, ErrElusive) {
+		t.Fatalf("%v, %v", d, err)
+	}
+}
+
+func TestRunThatEndsEarlierDivergesWhereItEnds(t *testing.T) {
+	runs := 0
+	d, err := FirstDivergence(Config{Seed: 1}, func(c Config) {
+		runs++
+		odd := runs%2 == 1
+		longRun(c, func(w *World, step int) {
+			if step == 2000 && odd {
+				w.Stop()
+			}
+		})
+	})
+	if err != nil || d == nil || d.Event != 2+2000+2 {
+		t.Fatalf("%v, %v", d, err)
 	}
 }

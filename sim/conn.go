@@ -125,7 +125,7 @@ func (c *conn) state(what string) error {
 	case c.broken:
 		if !c.told {
 			c.told = true
-			c.process.world.effect("reset")
+			c.process.world.effect(EffectReset)
 		}
 		return fmt.Errorf("%s %s: %w", what, c.label, host.ErrReset)
 	}
@@ -157,7 +157,7 @@ func (c *conn) take(t *task, p []byte, there int64) int {
 	n := min(int64(len(p)), there)
 	if n > 1 && c.in.link.dice.permille(c.in.link.network.profile.SplitPermille) {
 		n = 1 + c.in.link.dice.below(n-1)
-		w.effect("split-read")
+		w.effect(EffectSplitRead)
 	}
 	c.in.take(p[:n])
 	w.trace.add(&record{at: w.now, node: c.process.node, task: t, what: actReceive, text: c.label, a: n})
@@ -169,7 +169,7 @@ func (c *conn) await(t *task, queue *list, limit time.Duration, what string) wok
 	invariant.Check(queue.empty(), "one task reads a connection and one task writes it")
 	if c.other.silent && !c.eerie {
 		c.eerie = true
-		c.process.world.effect("half-open")
+		c.process.world.effect(EffectHalfOpen)
 	}
 	queue.push(&t.place)
 	if limit > 0 {
@@ -191,6 +191,9 @@ func (c *conn) WriteBuffers(b [][]byte) error {
 		sum = crc32.Update(sum, castagnoli, p)
 	}
 	w.trace.add(&record{at: w.now, node: c.process.node, task: t, what: actSend, text: c.label, a: length, b: int64(sum)})
+	if err := c.announce(length); err != nil {
+		return err
+	}
 	for _, p := range b {
 		if err := c.write(t, p); err != nil {
 			return err
@@ -198,6 +201,19 @@ func (c *conn) WriteBuffers(b [][]byte) error {
 	}
 	c.out.flush()
 	return nil
+}
+
+// announce tells the plan of a write, which may break the connection over it.
+func (c *conn) announce(length int64) error {
+	l := c.out.link
+	l.sends++
+	if l.network.onSend == nil {
+		return nil
+	}
+	l.network.world.hooks++
+	l.network.onSend(&Send{From: l.from, To: l.to, Bytes: length, Nth: l.sends})
+	c.process.afterHook()
+	return c.state("write")
 }
 
 // write puts one buffer into the stream, and waits for room as often as it must.

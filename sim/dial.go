@@ -146,7 +146,7 @@ func (d *dial) await(t *task, s *host.Scope) (host.Conn, error) {
 	}
 	switch {
 	case why == wokeNet:
-		w.effect("refused")
+		w.effect(EffectRefused)
 		return nil, fmt.Errorf("dial %s: %w", d.addr, host.ErrRefused)
 	case why == wokeStop:
 		return nil, fmt.Errorf("dial %s: %w", d.addr, host.ErrStopping)

@@ -21,7 +21,7 @@ type group struct {
 // Go is a scheduling point: who goes on first, the starter or the started, is the scheduler's choice.
 func (g *group) Go(name string, f func()) {
 	t := g.process.running()
-	g.process.world.newTask(g, name, f)
+	g.process.world.newTask(g, name, f).becomeReady()
 	t.yield("go", name)
 }
 

@@ -8,6 +8,7 @@ type link struct {
 	from, to *Node
 	dice     dice
 	busy     time.Duration // transmitting until then
+	sends    int64         // writes on connections, so far
 
 	blocked      bool
 	oneWay       bool // the other direction was left alone: only the name of the effect depends on it
@@ -30,9 +31,9 @@ func (l *link) holds() bool {
 		return false
 	}
 	if l.oneWay {
-		l.network.world.effect("one-way-partition")
+		l.network.world.effect(EffectOneWayPartition)
 	} else {
-		l.network.world.effect("partition")
+		l.network.world.effect(EffectPartition)
 	}
 	return true
 }
@@ -52,7 +53,7 @@ func (l *link) latency() time.Duration {
 
 func (l *link) slowed(d time.Duration) time.Duration {
 	if l.network.world.now < l.slowUntil {
-		l.network.world.effect("slow-link")
+		l.network.world.effect(EffectSlowLink)
 		return d * time.Duration(l.slowFactor)
 	}
 	return d

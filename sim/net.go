@@ -47,10 +47,22 @@ type Network struct {
 	listeners map[string]*listener
 	conns     []*conn // both ends of each connection that is not over, in the order in which they were made
 	dials     []*dial // waiting for a partition to end
+	onSend    func(*Send)
 }
 
 // Net is the network of the world.
 func (w *World) Net() *Network { return w.network }
+
+// Send is a write on a connection that is about to happen.
+type Send struct {
+	From, To *Node
+	Bytes    int64
+	Nth      int64 // counts from 1, per direction between two nodes
+}
+
+// OnSend has f told of every write, inside the task that writes and before a byte is taken. f may crash nodes, break
+// connections and cut links.
+func (n *Network) OnSend(f func(*Send)) { n.onSend = f }
 
 func newNetwork(w *World, profile NetProfile) *Network {
 	if profile == (NetProfile{}) {

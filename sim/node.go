@@ -82,12 +82,15 @@ func (n *Node) MemoryInUse() int64 {
 	return n.process.memory.inUse
 }
 
-// Start starts a process. The node must have none.
+// startDelay is how long a process takes to start. A node that crashes and restarts for ever so at least lets time go by.
+const startDelay = time.Millisecond
+
+// Start starts a process, which runs after startDelay. The node must have none.
 func (n *Node) Start(boot func(host.Host) error) {
 	n.mustBeDown("starts")
 	n.epoch++
 	if n.epoch > 1 {
-		n.world.effect("restart")
+		n.world.effect(EffectRestart)
 	}
 	p := newProcess(n, n.epoch)
 	n.process, n.bootErr, n.powerless = p, nil, false
@@ -95,6 +98,8 @@ func (n *Node) Start(boot func(host.Host) error) {
 	n.world.noteText(actNodeStart, n, "", int64(n.epoch), 0)
 	outer := &group{process: p, name: "main", path: "main"}
 	p.boot = n.world.newTask(outer, "boot", func() { p.bootErr = boot(p) })
+	p.boot.state = taskDelayed
+	n.world.schedule.set(&p.boot.timer, n.world.now+startDelay)
 }
 
 func (n *Node) mustBeDown(what string) {
@@ -136,9 +141,9 @@ func (n *Node) Crash(how How) {
 	}
 	p := n.process
 	if how.power {
-		w.effect("power-cut")
+		w.effect(EffectPowerCut)
 	} else {
-		w.effect("crash")
+		w.effect(EffectCrash)
 	}
 	w.noteText(actNodeCrash, n, "", int64(n.epoch), 0)
 	p.crashed = true
@@ -158,7 +163,7 @@ func (n *Node) Pause() {
 	}
 	w := n.world
 	w.noteText(actNodePause, n, "", 0, 0)
-	w.effect("pause")
+	w.effect(EffectPause)
 	n.paused = true
 	w.schedule.withdraw(func(t *task) bool { return t.process.node == n }, func(t *task) {
 		t.state = taskHeld
@@ -193,7 +198,7 @@ func (n *Node) JumpClock(d time.Duration) {
 func (n *Node) wall() host.Wall {
 	if n.clockJumped {
 		n.clockJumped = false
-		n.world.effect("clock-jump")
+		n.world.effect(EffectClockJump)
 	}
 	return host.Wall(n.world.wallStart + int64(n.world.now+n.clockOffset))
 }
@@ -212,6 +217,7 @@ func (n *Node) discardHeld(p *process) {
 
 // tellExit runs the node's callback between tasks.
 func (n *Node) tellExit(err error, crashed bool) {
+	n.world.nodeEnded = true
 	if n.onExit != nil {
 		n.world.guard("exit callback of "+n.name, func() { n.onExit(err, crashed) })
 	}

@@ -152,7 +152,7 @@ func (p *pipe) arrive() {
 		return // heal restarts the pipe
 	}
 	if w.now < p.link.stalledUntil {
-		w.effect("stall")
+		w.effect(EffectStall)
 		w.schedule.set(&p.timer, p.link.stalledUntil)
 		return
 	}

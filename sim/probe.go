@@ -34,8 +34,9 @@ func (b *probe) Perhaps(point host.Point) bool {
 	if w.perhaps == nil {
 		return false
 	}
-	var yes bool
-	p.hook(func() { yes = w.perhaps(p.node, point) })
+	w.hooks++
+	yes := w.perhaps(p.node, point)
+	p.afterHook()
 	if yes {
 		w.noteText(actPerhaps, p.node, string(point), 0, 0)
 	}
@@ -55,17 +56,10 @@ func (b *probe) Mark(e host.Event) {
 	}
 	w.noteText(actMark, p.node, text, e.A, e.B)
 	if w.onMark != nil {
-		p.hook(func() { w.onMark(p.node, e) })
+		w.hooks++
+		w.onMark(p.node, e)
+		p.afterHook()
 	}
-}
-
-// hook runs code of the laboratory inside the running task, and then does to the task what that code did to its node.
-func (p *process) hook(f func()) {
-	w := p.world
-	w.hooks++
-	f()
-	w.hooks--
-	p.afterHook(w.current)
 }
 
 // LogLine is one line that a node logged.
@@ -83,7 +77,9 @@ func (p *process) Log(level host.Level, message string, fields ...host.Field) {
 	w.noteText(actLog, p.node, message, int64(level), int64(len(fields)))
 	if w.onLog != nil {
 		line := LogLine{At: w.now, Level: level, Message: message, Fields: fields}
-		p.hook(func() { w.onLog(p.node, line) })
+		w.hooks++
+		w.onLog(p.node, line)
+		p.afterHook()
 	}
 }
 

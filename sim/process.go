@@ -108,13 +108,16 @@ func (p *process) die() {
 	p.world.dying = append(p.world.dying, p)
 }
 
-// afterHook ends a call of a hook, which may have crashed or paused the very node it was called for.
-func (p *process) afterHook(t *task) {
+// afterHook ends a call of a hook, which counted itself in World.hooks, and does to the running task what the hook did to
+// its node: end it there, or hold it.
+func (p *process) afterHook() {
+	w := p.world
+	w.hooks--
 	if p.dead {
 		p.refuse()
 	}
-	if p.node.paused && t != nil {
-		t.yield("paused", "")
+	if p.node.paused && w.current != nil {
+		w.current.yield("paused", "")
 	}
 }
 
@@ -170,6 +173,7 @@ func (p *process) Now() host.Wall {
 	return p.node.wall()
 }
 
+// Elapsed is the world's time. No process sees it at zero, where a deadline would mean none: starting takes time.
 func (p *process) Elapsed() time.Duration {
 	p.enter()
 	return p.world.now

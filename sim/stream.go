@@ -71,5 +71,5 @@ func (d *dice) exponential(mean time.Duration) time.Duration {
 	halvings := int64(bits.LeadingZeros64(draw | 1<<20)) // at most 43: the tail is bounded
 	part := int64(d.uint64() >> 48)                      // of 65,536
 	scaled := int64(mean) / 1000 * 667                   // the sum below has mean 1.5
-	return time.Duration(scaled*halvings + scaled/65536*part)
+	return time.Duration(scaled*halvings + scaled*part/65536)
 }

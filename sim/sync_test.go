@@ -260,7 +260,7 @@ func TestStopWakesOnlyWaitersOfItsGroup(t *testing.T) {
 		h.Root().Sleep(time.Second)
 		stopped.Stop()
 		stopped.Wait()
-		if h.Elapsed() != time.Second || results[0] || results[1] {
+		if h.Elapsed() != startDelay+time.Second || results[0] || results[1] {
 			t.Errorf("at %s: %v", h.Elapsed(), results)
 		}
 		child.Wait()
@@ -369,5 +369,19 @@ func TestDelaysKeepWokenTasksFromRunning(t *testing.T) {
 	finish(t, w)
 	if late < 30 || late > 70 {
 		t.Fatalf("%d of 100 wake-ups were late", late)
+	}
+}
+
+func TestWorldFinishesWhenOnlyDaemonsRunAndNothingIsPlanned(t *testing.T) {
+	for _, planned := range []time.Duration{0, time.Minute} {
+		w := New(Config{Seed: 1})
+		start(w, "server", func(h host.Host) { host.AwaitStop(h.Root()) }).SetDaemon(true)
+		start(w, "client", func(h host.Host) { h.Root().Sleep(time.Second) })
+		if planned > 0 {
+			w.At(planned, func() {})
+		}
+		if v := finish(t, w); v.At != max(planned, startDelay+time.Second) {
+			t.Fatal(v.Summary())
+		}
 	}
 }

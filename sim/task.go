@@ -97,6 +97,7 @@ func newCoroutine() *coroutine {
 	return c
 }
 
+// newTask makes a task that the caller must make runnable.
 func (w *World) newTask(g *group, name string, body func()) *task {
 	w.lastTask++
 	t := &task{id: w.lastTask, name: name, process: g.process, group: g, body: body}
@@ -105,7 +106,6 @@ func (w *World) newTask(g *group, name string, body func()) *task {
 	g.live++
 	g.process.tasks.push(&t.kin)
 	w.trace.add(&record{at: w.now, node: g.process.node, task: t, what: actTaskStart, text: name})
-	t.becomeReady()
 	return t
 }
 
@@ -188,7 +188,7 @@ func (t *task) park(state taskState, kind, name string) woke {
 	return t.woke
 }
 
-// sleepUntil parks with a timer; whoever else can wake the task must have been told before.
+// parkUntil parks with a timer; whoever else can wake the task must have been told before.
 func (t *task) parkUntil(at time.Duration, kind, name string) woke {
 	t.process.world.schedule.set(&t.timer, at)
 	return t.park(taskParked, kind, name)

@@ -28,7 +28,7 @@ func TestPanicVerdictHasTheOriginalStack(t *testing.T) {
 	mustContain(t, v.Stack, "sim.explode")
 	mustContain(t, v.Task, "bad")
 	mustContain(t, v.Message, "nil pointer")
-	if v.Node != "n" || v.At != time.Second {
+	if v.Node != "n" || v.At != startDelay+time.Second {
 		t.Fatalf("%s", v.Summary())
 	}
 }
@@ -220,7 +220,7 @@ func TestControllerCrashesAndRestartsAnotherNode(t *testing.T) {
 	var lives []string
 	victim := w.NewNode("victim")
 	boot := func(h host.Host) error {
-		lives = append(lives, fmt.Sprint(h.Elapsed()))
+		lives = append(lives, fmt.Sprint(w.Elapsed()))
 		host.AwaitStop(h.Root())
 		return errors.New("stopped")
 	}
@@ -230,12 +230,13 @@ func TestControllerCrashesAndRestartsAnotherNode(t *testing.T) {
 			h.Root().Sleep(time.Second)
 			victim.Crash(KillProcess())
 			victim.Start(boot)
+			h.Root().Sleep(startDelay)
 		}
 		h.Root().Sleep(time.Second)
 		victim.Stop()
 	})
 	finish(t, w)
-	if got := strings.Join(lives, " "); got != "0s 1s 2s" || victim.Epoch() != 3 {
+	if got := strings.Join(lives, " "); got != "1ms 1.002s 2.003s" || victim.Epoch() != 3 {
 		t.Fatalf("lives began at %s", got)
 	}
 	if victim.BootErr() == nil || victim.BootErr().Error() != "stopped" {
@@ -270,7 +271,7 @@ func TestPausedNodeDoesNotRunWhileTimeGoesOn(t *testing.T) {
 	w.At(1500*time.Millisecond, n.Pause)
 	w.At(5*time.Second, n.Resume)
 	finish(t, w)
-	if got := fmt.Sprint(ticks); got != "[1s 5s 6s 7s]" {
+	if got := fmt.Sprint(ticks); got != "[1.001s 5s 6s 7s]" {
 		t.Fatal(got)
 	}
 }
@@ -287,7 +288,7 @@ func TestNodePausedAtItsOwnMarkStopsThere(t *testing.T) {
 		after = h.Elapsed()
 	})
 	finish(t, w)
-	if after != time.Minute {
+	if after != startDelay+time.Minute {
 		t.Fatalf("went on at %s", after)
 	}
 }
@@ -300,7 +301,7 @@ func TestCrashOfAPausedNodeUnwindsIt(t *testing.T) {
 		defer func() { unwound = true }()
 		h.Root().Sleep(time.Second)
 	})
-	w.At(time.Millisecond, n.Pause)
+	w.At(startDelay+1, n.Pause)
 	w.At(2*time.Second, func() { n.Crash(KillProcess()) })
 	finish(t, w)
 	if !unwound {
@@ -314,7 +315,7 @@ func TestClockJumpsMoveNowAndNotElapsed(t *testing.T) {
 	n.Start(func(h host.Host) error {
 		before := h.Now()
 		n.JumpClock(-time.Hour)
-		if d := h.Now() - before; d != host.Wall(-time.Hour) || h.Elapsed() != 0 {
+		if d := h.Now() - before; d != host.Wall(-time.Hour) || h.Elapsed() != startDelay {
 			t.Errorf("jumped by %d at %s", d, h.Elapsed())
 		}
 		return nil
@@ -382,7 +383,65 @@ func TestTraceHasOneReadableLineForEachEvent(t *testing.T) {
 	if lines := strings.Count(text.String(), "\n"); int64(lines) != v.Events {
 		t.Fatalf("%d lines, %d events", lines, v.Events)
 	}
-	for _, part := range []string{"log hello", "mark test.mark x 7 8", "1.000000000  n", "main/boot#1", "step after timer"} {
+	for _, part := range []string{"log hello", "mark test.mark x 7 8", "1.001000000  n", "main/boot#1", "step after timer"} {
 		mustContain(t, text.String(), part)
+	}
+}
+
+func TestDeadTaskUnlocksInPeace(t *testing.T) {
+	noLeak(t)
+	w := New(Config{Seed: 1})
+	unlocked := false
+	n := start(w, "n", func(h host.Host) {
+		m, b := h.NewMutex("m"), h.Memory().Get(10)
+		defer func() { unlocked = true }()
+		m.Lock()
+		defer m.Unlock()
+		defer h.Memory().Put(b)
+		h.Root().Sleep(time.Hour)
+	})
+	w.At(time.Second, func() { n.Crash(KillProcess()) })
+	finish(t, w)
+	if !unlocked || n.MemoryInUse() != 64 {
+		t.Fatalf("unlocked %v; %d bytes in hand at death", unlocked, n.MemoryInUse())
+	}
+}
+
+func TestHookThatWaitsIsAVerdict(t *testing.T) {
+	w := New(Config{Seed: 1})
+	start(w, "n", func(h host.Host) {
+		w.OnMark(func(*Node, host.Event) { h.Root().Sleep(time.Second) })
+		h.Probe().Mark(host.Event{Name: "here"})
+	})
+	v := expect(t, w, Panic)
+	mustContain(t, v.Message, "hook")
+}
+
+func TestHostOfAnotherNodeOrOfTheDeadMayOnlyBeRead(t *testing.T) {
+	w := New(Config{Seed: 1})
+	var stolen host.Host
+	var counter host.Counter
+	start(w, "ended", func(h host.Host) {
+		stolen, counter = h, h.NewCounter("c")
+		counter.Store(5)
+		h.Log(host.Note, "ended")
+	})
+	logged := 0
+	w.OnLog(func(n *Node, l LogLine) {
+		if n.Name() == "ended" && l.Message == "ended" {
+			logged++
+		}
+	})
+	start(w, "thief", func(h host.Host) {
+		h.Root().Sleep(time.Second)
+		if counter.Load() != 5 || stolen.Memory().InUse() != 0 {
+			t.Error("what an ended process counted is gone")
+		}
+		stolen.Root().Sleep(time.Second)
+	})
+	v := expect(t, w, Panic)
+	mustContain(t, v.Message, "from outside")
+	if v.Node != "thief" || logged != 1 {
+		t.Fatal(v.Summary(), logged)
 	}
 }

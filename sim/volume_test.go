@@ -134,7 +134,7 @@ func TestFaultHookDecidesEveryOperation(t *testing.T) {
 	broken := errors.New("broken")
 	n.Disk("data").SetFaults(func(op *DiskOp) DiskEffect {
 		ops = append(ops, fmt.Sprintf("%s:%s:%d:%d:%d", op.Kind, op.Path, op.Offset, op.Length, op.Nth))
-		switch fmt.Sprint(op.Kind, op.Nth) {
+		switch fmt.Sprintf("%s%d", op.Kind, op.Nth) {
 		case "write2":
 			return DiskEffect{Short: 3}
 		case "write3":
@@ -322,7 +322,7 @@ func TestSyncsQueueAtTheDevice(t *testing.T) {
 			})
 		}
 		h.Root().Wait()
-		if h.Elapsed() != 4*time.Second {
+		if h.Elapsed() != startDelay+4*time.Second {
 			t.Errorf("four times one second of transfer took %s", h.Elapsed())
 		}
 	}
@@ -374,4 +374,63 @@ func TestDiskErrorsSayWhatWasDoneToWhat(t *testing.T) {
 		}
 	})
 	finish(t, w)
+}
+
+func TestInjectedErrorsReachEveryKindOfOperation(t *testing.T) {
+	w := New(Config{Seed: 1})
+	n := w.NewNode("n")
+	armed := diskKinds
+	n.Disk("data").SetFaults(func(op *DiskOp) DiskEffect {
+		if op.Kind == armed {
+			return DiskEffect{Err: host.ErrIO}
+		}
+		return DiskEffect{}
+	})
+	n.Start(func(h host.Host) error {
+		dir := volume(t, h)
+		f := writeFile(t, dir, "f", "text")
+		second := func(_ any, err error) error { return err }
+		operations := [diskKinds]func() error{
+			DiskRead:     func() error { return second(f.ReadAt(make([]byte, 1), 0)) },
+			DiskWrite:    func() error { return second(f.WriteBuffersAt([][]byte{{1}}, 0)) },
+			DiskSync:     f.Sync,
+			DiskSyncDir:  dir.SyncDir,
+			DiskCreate:   func() error { return second(dir.Create("new")) },
+			DiskOpen:     func() error { return second(dir.Open("f")) },
+			DiskRename:   func() error { return dir.Rename("f", "f") },
+			DiskRemove:   func() error { return dir.Remove("new") },
+			DiskList:     func() error { return second(dir.List()) },
+			DiskAllocate: func() error { return f.Allocate(0, 100_000) },
+			DiskTruncate: func() error { return f.Truncate(3) },
+		}
+		for kind, operation := range operations {
+			armed = DiskKind(kind)
+			if err := operation(); !errors.Is(err, host.ErrIO) {
+				t.Errorf("%s: %v", armed, err)
+			}
+			armed = diskKinds
+			if err := operation(); err != nil {
+				t.Errorf("%s without the fault: %v", DiskKind(kind), err)
+			}
+		}
+		if size, err := f.Size(); size != 3 || err != nil {
+			t.Errorf("size %d, %v", size, err)
+		}
+		return nil
+	})
+	finish(t, w)
+	if e := w.Effects(); e[EffectReadError] != 3 || e[EffectSyncError] != 2 || e[EffectWriteError] != 6 {
+		t.Fatal(e)
+	}
+}
+
+func TestTransferTimeIsExact(t *testing.T) {
+	for _, c := range []struct {
+		bytes, speed int64
+		want         time.Duration
+	}{{0, 5, 0}, {10, 0, 0}, {1 << 20, 1 << 20, time.Second}, {3, 2, 1500 * time.Millisecond}, {1, 1_250_000_000, 0}, {1250, 1_250_000_000, time.Microsecond}, {1 << 40, 1 << 29, 2048 * time.Second}} {
+		if got := transferTime(c.bytes, c.speed); got != c.want {
+			t.Errorf("%d bytes at %d/s take %s, want %s", c.bytes, c.speed, got, c.want)
+		}
+	}
 }

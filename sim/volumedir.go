@@ -22,23 +22,28 @@ type dirLock struct{ release func() }
 // begin performs an operation on a name of the directory up to the point where it takes effect.
 func (d *dir) begin(kind DiskKind, path volumePath) error {
 	effect := d.volume.perform(d.process, &path, kind, 0, 0, 0)
-	return d.failed(kind, path, effect.Err)
+	if effect.Err == nil {
+		return nil
+	}
+	return d.finish(kind, path, effect.Err)
 }
 
-func (d *dir) failed(kind DiskKind, path volumePath, err error) error {
+// finish ends an operation. What it did is done; other tasks may go on before its caller learns the outcome.
+func (d *dir) finish(kind DiskKind, path volumePath, err error) error {
+	d.process.world.maybeYield(d.process.running(), diskKindNames[kind], path.text)
 	if err == nil {
 		return nil
 	}
 	w := d.process.world
 	switch {
 	case errors.Is(err, host.ErrNoSpace):
-		w.effect("no-space")
+		w.effect(EffectNoSpace)
 	case errors.Is(err, host.ErrIO) && (kind == DiskList || kind == DiskOpen):
-		w.effect("read-error")
+		w.effect(EffectReadError)
 	case errors.Is(err, host.ErrIO) && kind == DiskSyncDir:
-		w.effect("sync-error")
+		w.effect(EffectSyncError)
 	case errors.Is(err, host.ErrIO):
-		w.effect("write-error")
+		w.effect(EffectWriteError)
 	}
 	return fmt.Errorf("%s %s/%s: %w", kind, d.process.node.name, path.text, err)
 }
@@ -50,9 +55,10 @@ func (d *dir) Create(name string) (host.File, error) {
 	}
 	inner, err := d.inner.Create(name)
 	if err != nil {
-		return nil, d.failed(DiskCreate, path, err)
+		return nil, d.finish(DiskCreate, path, err)
 	}
-	return d.process.adopt(d.volume, inner, path), nil
+	f := d.process.adopt(d.volume, inner, path)
+	return f, d.finish(DiskCreate, path, nil)
 }
 
 func (d *dir) Open(name string) (host.File, error) {
@@ -62,9 +68,10 @@ func (d *dir) Open(name string) (host.File, error) {
 	}
 	inner, err := d.inner.Open(name)
 	if err != nil {
-		return nil, d.failed(DiskOpen, path, err)
+		return nil, d.finish(DiskOpen, path, err)
 	}
-	return d.process.adopt(d.volume, inner, path), nil
+	f := d.process.adopt(d.volume, inner, path)
+	return f, d.finish(DiskOpen, path, nil)
 }
 
 // Sub counts as a create: it may make the directory.
@@ -75,9 +82,9 @@ func (d *dir) Sub(name string) (host.Dir, error) {
 	}
 	inner, err := d.inner.Sub(name)
 	if err != nil {
-		return nil, d.failed(DiskCreate, path, err)
+		return nil, d.finish(DiskCreate, path, err)
 	}
-	return &dir{process: d.process, volume: d.volume, inner: inner, path: path}, nil
+	return &dir{process: d.process, volume: d.volume, inner: inner, path: path}, d.finish(DiskCreate, path, nil)
 }
 
 func (d *dir) Rename(from, to string) error {
@@ -85,7 +92,7 @@ func (d *dir) Rename(from, to string) error {
 	if err := d.begin(DiskRename, path); err != nil {
 		return err
 	}
-	return d.failed(DiskRename, path, d.inner.Rename(from, to))
+	return d.finish(DiskRename, path, d.inner.Rename(from, to))
 }
 
 func (d *dir) Remove(name string) error {
@@ -93,7 +100,7 @@ func (d *dir) Remove(name string) error {
 	if err := d.begin(DiskRemove, path); err != nil {
 		return err
 	}
-	return d.failed(DiskRemove, path, d.inner.Remove(name))
+	return d.finish(DiskRemove, path, d.inner.Remove(name))
 }
 
 func (d *dir) List() ([]host.Info, error) {
@@ -101,14 +108,14 @@ func (d *dir) List() ([]host.Info, error) {
 		return nil, err
 	}
 	entries, err := d.inner.List()
-	return entries, d.failed(DiskList, d.path, err)
+	return entries, d.finish(DiskList, d.path, err)
 }
 
 func (d *dir) SyncDir() error {
 	if err := d.begin(DiskSyncDir, d.path); err != nil {
 		return err
 	}
-	return d.failed(DiskSyncDir, d.path, d.inner.SyncDir())
+	return d.finish(DiskSyncDir, d.path, d.inner.SyncDir())
 }
 
 func (d *dir) Lock() (release func(), err error) {

@@ -62,16 +62,23 @@ func (p *process) closeFiles() {
 	p.files, p.locks = nil, nil
 }
 
-func (f *file) failed(kind DiskKind, off int64, err error) error {
+// finish ends an operation. What it did is done; other tasks may go on before its caller learns the outcome.
+func (f *file) finish(kind DiskKind, off int64, err error) error {
+	f.process.world.maybeYield(f.process.running(), diskKindNames[kind], f.path.text)
 	if err == nil || err == io.EOF {
 		return err
 	}
-	if errors.Is(err, host.ErrNoSpace) {
-		f.process.world.effect("no-space")
-	} else if kind == DiskRead {
-		f.process.world.effect("read-error")
-	} else if kind == DiskWrite {
-		f.process.world.effect("write-error")
+	w := f.process.world
+	switch {
+	case errors.Is(err, host.ErrClosed): // the caller's own doing
+	case errors.Is(err, host.ErrNoSpace):
+		w.effect(EffectNoSpace)
+	case kind == DiskRead:
+		w.effect(EffectReadError)
+	case kind == DiskSync:
+		w.effect(EffectSyncError)
+	default:
+		w.effect(EffectWriteError)
 	}
 	return fmt.Errorf("%s %s/%s at %d: %w", kind, f.process.node.name, f.path.text, off, err)
 }
@@ -79,7 +86,7 @@ func (f *file) failed(kind DiskKind, off int64, err error) error {
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	effect := f.volume.perform(f.process, &f.path, DiskRead, off, int64(len(p)), 0)
 	if effect.Err != nil && effect.Short == 0 {
-		return 0, f.failed(DiskRead, off, effect.Err)
+		return 0, f.finish(DiskRead, off, effect.Err)
 	}
 	wanted := len(p)
 	if effect.Short > 0 {
@@ -89,10 +96,10 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	f.countDamage()
 	if err == nil {
 		if err = effect.Err; err == nil && n < wanted {
-			f.process.world.effect("short-read")
+			f.process.world.effect(EffectShortRead)
 		}
 	}
-	return n, f.failed(DiskRead, off, err)
+	return n, f.finish(DiskRead, off, err)
 }
 
 // countDamage counts flaws of the media where a node met them, and not where they were made.
@@ -102,10 +109,10 @@ func (f *file) countDamage() {
 		return
 	}
 	w := f.process.world
-	w.effectTimes("bit-rot", d.RotBits)
-	w.effectTimes("latent-error", d.LatentSectors)
-	w.effectTimes("lost-write", d.LostSectors)
-	w.effectTimes("misdirected-write", d.StraySectors)
+	w.effectTimes(EffectBitRot, d.RotBits)
+	w.effectTimes(EffectLatentError, d.LatentSectors)
+	w.effectTimes(EffectLostWrite, d.LostSectors)
+	w.effectTimes(EffectMisdirectedWrite, d.StraySectors)
 }
 
 func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
@@ -116,7 +123,7 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 	}
 	effect := f.volume.perform(f.process, &f.path, DiskWrite, off, length, sum)
 	if effect.Err != nil && effect.Short == 0 {
-		return 0, f.failed(DiskWrite, off, effect.Err)
+		return 0, f.finish(DiskWrite, off, effect.Err)
 	}
 	if effect.Short > 0 && int64(effect.Short) < length {
 		b = firstBytes(b, int64(effect.Short))
@@ -125,10 +132,10 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 	f.countDamage()
 	if err == nil {
 		if err = effect.Err; err == nil && n < length {
-			f.process.world.effect("short-write")
+			f.process.world.effect(EffectShortWrite)
 		}
 	}
-	return n, f.failed(DiskWrite, off, err)
+	return n, f.finish(DiskWrite, off, err)
 }
 
 // firstBytes returns the buffers that hold the first n bytes of b, without changing b.
@@ -149,32 +156,31 @@ func (f *file) Sync() error {
 	dirty := int64(f.inner.DirtyPages()) * disk.PageSize
 	effect := f.volume.perform(f.process, &f.path, DiskSync, 0, dirty, 0)
 	if effect.Err != nil {
-		f.process.world.effect("sync-error")
 		if effect.MarkClean {
 			f.inner.FailSync()
 		}
-		return f.failed(DiskSync, 0, effect.Err)
+		return f.finish(DiskSync, 0, effect.Err)
 	}
 	if effect.Device != nil {
-		return f.failed(DiskSync, 0, f.inner.SyncThrough(effect.Device))
+		return f.finish(DiskSync, 0, f.inner.SyncThrough(effect.Device))
 	}
-	return f.failed(DiskSync, 0, f.inner.Sync())
+	return f.finish(DiskSync, 0, f.inner.Sync())
 }
 
 func (f *file) Allocate(off, n int64) error {
 	if effect := f.volume.perform(f.process, &f.path, DiskAllocate, off, n, 0); effect.Err != nil {
-		return f.failed(DiskAllocate, off, effect.Err)
+		return f.finish(DiskAllocate, off, effect.Err)
 	}
-	return f.failed(DiskAllocate, off, f.inner.Allocate(off, n))
+	return f.finish(DiskAllocate, off, f.inner.Allocate(off, n))
 }
 
 func (f *file) Truncate(n int64) error {
 	if effect := f.volume.perform(f.process, &f.path, DiskTruncate, n, 0, 0); effect.Err != nil {
-		return f.failed(DiskTruncate, n, effect.Err)
+		return f.finish(DiskTruncate, n, effect.Err)
 	}
 	err := f.inner.Truncate(n)
 	f.countDamage()
-	return f.failed(DiskTruncate, n, err)
+	return f.finish(DiskTruncate, n, err)
 }
 
 func (f *file) Size() (int64, error) {

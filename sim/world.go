@@ -76,14 +76,16 @@ type World struct {
 	perhaps func(*Node, host.Point) bool
 	onLog   func(*Node, LogLine)
 
-	started  bool
-	ended    bool
-	stopped  bool
-	limit    time.Duration
-	failure  *Verdict
-	verdict  Verdict
-	instants int64 // events since time last moved
-	calls    int64 // seam calls since the last scheduling point
+	alarms    int  // callbacks of At to come
+	nodeEnded bool // since onlyDaemons last said no
+	started   bool
+	ended     bool
+	stopped   bool
+	limit     time.Duration
+	failure   *Verdict
+	verdict   Verdict
+	instants  int64 // events since time last moved
+	calls     int64 // seam calls since the last scheduling point
 }
 
 // New makes a world with nothing in it.
@@ -134,34 +136,22 @@ func (w *World) Events() int64 { return w.trace.events }
 // Hash is the hash over all trace events so far.
 func (w *World) Hash() uint64 { return w.trace.hash }
 
-// Effects says how often each kind of fault was seen by a node. A fault that was ordered and met nobody does not count.
-// The map is the caller's.
-func (w *World) Effects() map[string]int64 {
-	seen := make(map[string]int64, len(w.effects))
-	for name, count := range w.effects {
-		seen[name] = count
-	}
-	return seen
-}
-
-func (w *World) effect(name string) { w.effects[name]++ }
-
-func (w *World) effectTimes(name string, times int) {
-	if times > 0 {
-		w.effects[name] += int64(times)
-	}
-}
-
 // At calls f between tasks, after this much time from now.
 func (w *World) At(after time.Duration, f func()) {
-	w.schedule.set(&timer{index: unset, call: f}, w.now+max(after, 0))
+	w.alarms++
+	call := func() {
+		w.alarms--
+		f()
+	}
+	w.schedule.set(&timer{index: unset, call: call}, w.now+max(after, 0))
 }
 
 // Stop ends the run: the trial has seen enough. The running task goes on to its next scheduling point.
 func (w *World) Stop() { w.stopped = true }
 
-// Run lets the world go on until it is stopped, goes quiet, fails, or reaches the limit of virtual time. It can be
-// called once; afterwards no task is left.
+// Run lets the world go on until it is stopped, has nothing left to do, fails, or reaches the limit of virtual time.
+// Nothing is left to do when no task can ever run again, or when no node but daemons runs any more and no callback of At
+// is pending. Run can be called once; afterwards no task is left.
 func (w *World) Run(limit time.Duration) Verdict {
 	invariant.Check(!w.started, "a world runs once")
 	w.started, w.limit = true, limit
@@ -181,6 +171,8 @@ func (w *World) turn() {
 	case w.failure != nil:
 		w.end(*w.failure)
 	case w.stopped:
+		w.end(Verdict{Kind: Finished})
+	case w.nodeEnded && w.alarms == 0 && w.onlyDaemons():
 		w.end(Verdict{Kind: Finished})
 	case w.trace.events >= w.config.MaxEvents:
 		w.end(Verdict{Kind: Livelock, Message: "too many events"})
@@ -216,6 +208,7 @@ func (w *World) fire(t *timer) {
 		return
 	}
 	w.instants++
+	w.calls = 0
 	w.note(actCallback, nil, nil, 0, 0)
 	w.guard("world callback", t.call)
 }
@@ -225,6 +218,19 @@ func (w *World) step(t *task) {
 	w.instants++
 	w.note(actStep, t.process.node, t, int64(t.woke), 0)
 	w.resume(t)
+}
+
+// onlyDaemons reports whether nodes that are no daemons have run and none does any more.
+func (w *World) onlyDaemons() bool {
+	ran := false
+	for _, n := range w.nodes {
+		if !n.daemon && n.Running() {
+			w.nodeEnded = false // look again when the next one ends
+			return false
+		}
+		ran = ran || !n.daemon && n.epoch > 0
+	}
+	return ran
 }
 
 // quiet is the verdict on a world in which nothing can happen any more.

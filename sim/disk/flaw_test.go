@@ -125,6 +125,57 @@ func TestRotUnderADirtyPageIsSeenOnlyIfThePageIsLost(t *testing.T) {
 	}
 }
 
+func TestRotEvictsACleanPageFirst(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage))
+	write(t, f, 0, filled('b', 10))
+	f.FailSync()
+	must(t, d.Rot("f", 1, 1))
+	wantLook(t, f, 0, 4, "a,c,a*2", Damage{RotBits: 1, LostSectors: 1})
+}
+
+// An earlier version of a page may have carried the rotten byte along, and may be the one that survives.
+func TestRottenBytesAreReportedWhicheverVersionSurvives(t *testing.T) {
+	rotten := 0
+	for seed := range uint64(100) {
+		d := New(Config{Capacity: testCapacity})
+		f := durableFile(t, d, "f", filled('a', onePage))
+		must(t, d.Rot("f", 1, 1))
+		write(t, f, 100, []byte("x"))
+		write(t, f, 1, []byte("y"))
+		d.Crash(RandomPages, random(seed))
+		got, met, _ := look(t, open(t, d.Root(), "f"), 1, 1)
+		if (got == "c") != (met.RotBits == 1) {
+			t.Fatalf("seed %d: byte %s is reported with %+v", seed, got, met)
+		}
+		rotten += met.RotBits
+	}
+	if rotten == 0 || rotten == 100 {
+		t.Errorf("the rot survived %d of 100 crashes", rotten)
+	}
+}
+
+func TestALostWriteBehindATruncateIsForgotten(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage))
+	write(t, f, 0, filled('b', onePage))
+	f.FailSync()
+	must(t, f.Truncate(0))
+	must(t, f.Allocate(0, onePage))
+	must(t, f.Sync())
+	d.Crash(Drop, nil)
+	wantLook(t, open(t, d.Root(), "f"), 0, onePage, "0*4096", Damage{})
+}
+
+func TestAStrayPageLeavesNothingBehindTheEndOfTheFile(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage+10))
+	write(t, f, 0, filled('b', onePage))
+	must(t, f.SyncThrough(func(int64) Landing { return Landing{Page: 1} }))
+	must(t, f.Allocate(0, twoPages))
+	wantLook(t, f, onePage, onePage, "b*10,0*4086", Damage{StraySectors: 8})
+}
+
 func TestRotInAHoleAndUnderATruncate(t *testing.T) {
 	d := New(Config{Capacity: testCapacity})
 	f := durableFile(t, d, "f", make([]byte, twoPages))

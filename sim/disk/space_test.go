@@ -92,6 +92,30 @@ func TestReusedSpaceIsNeverClaimedTwiceAfterACrash(t *testing.T) {
 	}
 }
 
+func TestARemovedDirectoryGivesUpAllThatItCouldBringBack(t *testing.T) {
+	d := small()
+	s := sub(t, d.Root(), "s")
+	must(t, d.Root().SyncDir())
+	for _, synced := range []bool{true, false} {
+		f := create(t, s, "f")
+		write(t, f, 0, filled('a', 2*PageSize))
+		must(t, f.Close())
+		if synced {
+			must(t, s.SyncDir())
+		}
+		must(t, s.Remove("f"))
+	}
+	must(t, d.Root().Remove("s"))
+	if d.used != 0 || d.held != 4 {
+		t.Errorf("%d pages used and %d held, want the 4 of two removed files held", d.used, d.held)
+	}
+	must(t, d.Root().SyncDir())
+	if d.held != 0 || len(d.files) != 0 {
+		t.Errorf("%d pages are held and %d files known after all is gone for good", d.held, len(d.files))
+	}
+	checkBooks(t, d)
+}
+
 func TestAnOffsetFarAwayIsRefusedBeforeItCostsMemory(t *testing.T) {
 	f := create(t, small().Root(), "f")
 	_, err := f.WriteBuffersAt([][]byte{{1}}, 1<<62)

@@ -82,7 +82,8 @@ func (c *content) land(from, to int64) {
 	c.dropFlaws(to*PageSize, (to+1)*PageSize)
 	var damaged []flaw
 	for sector := range int64(sectorsPerPage) {
-		damaged = append(damaged, flaw{offset: to*PageSize + sector*SectorSize, kind: straySector, covered: target.cache != nil})
+		at := to*PageSize + sector*SectorSize
+		damaged = append(damaged, flaw{offset: at, kind: straySector, covered: target.cache != nil})
 	}
 	c.addFlaws(damaged)
 }

@@ -7,6 +7,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
+	"lakebed/engine/bookkeeper/bookie/writecache"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/engine/record"
@@ -33,7 +34,8 @@ type Batch struct {
 	Adds []Add
 	Done *host.Queue[*Batch] // takes the batch back; must have room for all that are outstanding
 
-	store *Store
+	store      *Store
+	generation *writecache.Generation // pinned from the append until the group is written
 }
 
 // Submit starts the adds of a batch in order. It waits while the cache or the journal is full, and never for the disk
@@ -86,8 +88,8 @@ func (s *Store) start(adds []Add, done *Batch) (*host.Ticket, error) {
 		}
 	}
 	var completion journal.Completion
-	if done != nil && accepted > 0 {
-		completion = done
+	if accepted > 0 {
+		completion = s.pinWhileWriting(done)
 	}
 	ticket := appender.End(completion)
 	s.mutex.Unlock()
@@ -96,6 +98,23 @@ func (s *Store) start(adds []Add, done *Batch) (*host.Ticket, error) {
 	}
 	s.h.Probe().Mark(host.Event{Name: PointAccepted, A: int64(accepted)})
 	return ticket, nil
+}
+
+// writing is a generation that a journal group may refer to: long bodies are not copied into a group. A checkpoint can
+// overtake a slow journal, so each batch keeps its generation's memory until its group is written or has failed.
+type writing writecache.Generation
+
+// Committed lets the generation go. It serves adds that have no batch.
+func (w *writing) Committed(error) { (*writecache.Generation)(w).Unpin() }
+
+// pinWhileWriting pins the active generation for a batch, and returns what unpins it.
+func (s *Store) pinWhileWriting(b *Batch) journal.Completion {
+	s.active.Pin()
+	if b == nil {
+		return (*writing)(s.active)
+	}
+	b.generation = s.active
+	return b
 }
 
 // prepare checks and checksums the entries, which needs no lock, and returns the bytes of the good ones.
@@ -252,6 +271,8 @@ func (s *Store) await(ticket *host.Ticket) error {
 
 // Committed is called by the journal's committing task with the outcome of the batch's group.
 func (b *Batch) Committed(err error) {
+	b.generation.Unpin()
+	b.generation = nil
 	if err != nil {
 		b.store.fail(err)
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)

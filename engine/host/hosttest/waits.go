@@ -35,10 +35,6 @@ func stopsSoon(h host.Host, g host.Group, f func()) error {
 func waits() []Contract {
 	return []Contract{
 		alone("ElapsedNeverGoesBack", elapsedMonotone),
-		alone("ElapsedIsNeverZero", func(h host.Host) error {
-			// A zero Scope.Deadline means none, so Within of the first moment must not be mistaken for it.
-			return that(h.Elapsed() > 0, "Elapsed is %v", h.Elapsed())
-		}),
 		alone("TheWallClockMovesOn", wallMoves),
 		alone("SleepLastsAtLeastAsLongAsAsked", sleepLasts),
 		alone("SleepOfNothingReturns", func(h host.Host) error {

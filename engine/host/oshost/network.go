@@ -16,8 +16,8 @@ func (w network) Dial(addr string, s *host.Scope) (host.Conn, error) {
 	if err := s.Err(w.host.Elapsed()); err != nil {
 		return nil, explain(err, "dial %s", addr)
 	}
-	var dialer net.Dialer
-	raw, err := dialer.DialContext(w.host.contextOf(s), "tcp", addr)
+	dialer := net.Dialer{Deadline: w.host.deadlineOf(s)}
+	raw, err := dialer.DialContext(contextOf(s), "tcp", addr)
 	if err != nil {
 		// The scope first: a cancelled dial reports whatever the cancelled system call happened to say.
 		if ended := s.Err(w.host.Elapsed()); ended != nil {
@@ -36,40 +36,34 @@ func (w network) Listen(addr string) (host.Listener, error) {
 	return &listener{raw: raw.(*net.TCPListener)}, nil
 }
 
-// scopeContext presents a scope to the standard library. It starts nothing: the stop of the group is its Done.
-type scopeContext struct {
-	context.Context // no values
-	deadline        time.Time
+// deadlineOf is for the dialer itself. The deadline of a context is taken on trust by the dialer, which then waits for
+// the context to end by itself; ours has no timer to do that.
+func (h *Host) deadlineOf(s *host.Scope) time.Time {
+	if s == nil || s.Deadline == 0 {
+		return time.Time{}
+	}
+	return h.start.Add(s.Deadline)
+}
+
+// stopContext presents the stop of a group to the standard library. It starts nothing.
+type stopContext struct {
+	context.Context // no deadline, no values
 	group           *group
 }
 
-func (h *Host) contextOf(s *host.Scope) context.Context {
-	c := scopeContext{Context: context.Background()}
-	if s == nil {
-		return c
+func contextOf(s *host.Scope) context.Context {
+	if s == nil || s.Group == nil {
+		return context.Background()
 	}
-	if s.Deadline != 0 {
-		c.deadline = h.start.Add(s.Deadline)
-	}
-	if s.Group != nil {
-		own, ok := s.Group.(*group)
-		invariant.Check(ok, "the group of a scope must come from the host that the scope is used on")
-		c.group = own
-	}
-	return c
+	own, ok := s.Group.(*group)
+	invariant.Check(ok, "the group of a scope must come from the host that the scope is used on")
+	return stopContext{context.Background(), own}
 }
 
-func (c scopeContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
+func (c stopContext) Done() <-chan struct{} { return c.group.stop }
 
-func (c scopeContext) Done() <-chan struct{} {
-	if c.group == nil {
-		return nil
-	}
-	return c.group.stop
-}
-
-func (c scopeContext) Err() error {
-	if c.group != nil && c.group.Stopping() {
+func (c stopContext) Err() error {
+	if c.group.Stopping() {
 		return context.Canceled
 	}
 	return nil

@@ -128,6 +128,14 @@ func newHost(t testing.TB, config oshost.Config) *oshost.Host {
 	return h
 }
 
+// TestAScopeOfNoTimeHasPassedFromTheFirstMoment: a zero Deadline means none, and must not come out of Elapsed.
+func TestAScopeOfNoTimeHasPassedFromTheFirstMoment(t *testing.T) {
+	h := newHost(t, configIn(t.TempDir()))
+	if err := host.Within(h, nil, 0).Err(h.Elapsed()); err != host.ErrTimeout {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestAContextBecomesAScope: its deadline, its cancellation, and the difference between the two.
 func TestAContextBecomesAScope(t *testing.T) {
 	h := newHost(t, configIn(t.TempDir()))

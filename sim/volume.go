@@ -118,10 +118,10 @@ func (v *Volume) Model() *disk.Disk { return v.disk }
 // Replace puts an empty disk of this capacity in the place of the old one, under the same name. Zero: the old capacity.
 // The node must not be running.
 func (v *Volume) Replace(capacity int64) {
+	v.node.mustBeDown("gets an empty disk")
 	if capacity > 0 {
 		v.size = capacity
 	}
-	v.node.mustBeDown("gets an empty disk")
 	v.disk = disk.New(disk.Config{Capacity: v.size})
 }
 
@@ -133,9 +133,9 @@ func (n *Node) cutPower(survival disk.Survival) {
 		rng := Stream(w.config.Seed, "crash/"+n.name+"/"+v.name+"/"+strconv.Itoa(n.powerCuts))
 		report := v.disk.Crash(survival, rng)
 		w.noteText(actNodeCrash, n, v.name, int64(report.PagesLost), int64(report.NamesLost))
-		w.effectTimes("torn-page", report.PagesTorn)
-		w.effectTimes("lost-unsynced", report.PagesLost+report.SizesLost)
-		w.effectTimes("lost-name", report.NamesLost)
+		w.effectTimes(EffectTornPage, report.PagesTorn)
+		w.effectTimes(EffectLostUnsynced, report.PagesLost+report.SizesLost)
+		w.effectTimes(EffectLostName, report.NamesLost)
 	}
 }
 
@@ -148,12 +148,12 @@ func (v *Volume) perform(p *process, path *volumePath, kind DiskKind, off, lengt
 	effect := v.ask(p, path, kind, off, length)
 	done := v.finishTime(w.now, kind, length)
 	if effect.Delay > 0 {
-		w.effect("slow-disk")
+		w.effect(EffectSlowDisk)
 		done += effect.Delay
 	}
 	t.parkUntil(done, diskKindNames[kind], path.text)
 	if effect.Stuck {
-		w.effect("stuck-disk")
+		w.effect(EffectStuckDisk)
 		v.stuck.push(&t.place)
 		t.park(taskParked, "stuck disk", path.text)
 	}
@@ -165,8 +165,9 @@ func (v *Volume) ask(p *process, path *volumePath, kind DiskKind, off, length in
 		return DiskEffect{}
 	}
 	v.op = DiskOp{Node: v.node.name, Volume: v.name, Path: path.inner, Kind: kind, Offset: off, Length: length, Nth: v.counts[kind]}
-	var effect DiskEffect
-	p.hook(func() { effect = v.faults(&v.op) })
+	p.world.hooks++
+	effect := v.faults(&v.op)
+	p.afterHook()
 	return effect
 }
 

@@ -1,0 +1,169 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"lakebed/trial"
+)
+
+// tally adds up answers as they come in, from all workers.
+type tally struct {
+	mutex    sync.Mutex
+	options  *Options
+	start    time.Time
+	summary  Summary
+	hashes   map[uint64]struct{}
+	groups   map[groupKey]*Group
+	executed executed
+	cpu      time.Duration
+	early    string // why the campaign stopped before its end, if it did
+}
+
+type groupKey struct {
+	kind      Kind
+	signature string
+}
+
+// executed is all that workers did, also what counts for no seed: second runs and canaries. Speed is told from it.
+type executed struct {
+	events    int64
+	simulated time.Duration
+}
+
+func newTally(o *Options, start time.Time) *tally {
+	t := &tally{options: o, start: start, hashes: map[uint64]struct{}{}, groups: map[groupKey]*Group{}}
+	s := &t.summary
+	s.Faults, s.Marks, s.Answers = map[string]int64{}, map[string]int64{}, map[string]int64{}
+	s.Scenarios, s.Verdicts = map[string]int64{}, map[string]int64{}
+	for _, c := range o.Catalogue.canaries() {
+		s.Canaries = append(s.Canaries, Canary{Scenario: c.Name})
+	}
+	return t
+}
+
+// sweep counts one of the campaign's seeds. It reports whether the trial is worth a second run for what came out.
+func (t *tally) sweep(r *trial.Result) (suspicious bool) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.execute(r)
+	s := &t.summary
+	s.Seeds++
+	s.Events += r.Events
+	s.ClientOperations += r.Operations
+	s.simulated += r.Simulated
+	s.Scenarios[r.Scenario]++
+	s.Verdicts[string(r.Verdict)]++
+	merge(s.Faults, r.Effects)
+	merge(s.Marks, r.Marks)
+	merge(s.Answers, r.Answers)
+	t.hashes[r.Hash] = struct{}{}
+	if r.Failed() {
+		suspicious = t.record(failureOf(r)).Count <= twiceFailuresMax
+	}
+	t.watch()
+	return suspicious
+}
+
+func merge(into, from map[string]int64) {
+	for name, count := range from {
+		into[name] += count
+	}
+}
+
+func (t *tally) execute(r *trial.Result) {
+	t.executed.events += r.Events
+	t.executed.simulated += r.Simulated
+}
+
+// again compares the second run of a seed with its first, and reports whether they are equal.
+func (t *tally) again(j job, r *trial.Result) bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.execute(r)
+	t.summary.DeterminismChecked++
+	if fingerprintOf(r) == j.first {
+		return true
+	}
+	t.summary.Nondeterministic++
+	t.record(nondeterminismOf(j, r))
+	t.watch()
+	return false
+}
+
+// diverged keeps where two runs of a seed part, for the group that shows this seed.
+func (t *tally) diverged(j job, text string) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for _, g := range t.groups {
+		if g.Kind == Nondeterminism && slices.Contains(g.Seeds, j.Seed) && (g.Divergence == "" || g.Seed == j.Seed) {
+			g.Divergence = fmt.Sprintf("seed %d of %s: %s", j.Seed, j.Scenario, text)
+		}
+	}
+}
+
+// canary counts a trial that should fail. Only a violation counts: that is what the checkers are there for.
+func (t *tally) canary(r *trial.Result) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.execute(r)
+	for i := range t.summary.Canaries {
+		c := &t.summary.Canaries[i]
+		if c.Scenario != r.Scenario {
+			continue
+		}
+		c.Seeds++
+		if r.Verdict == trial.Violation {
+			c.Caught++
+		}
+	}
+}
+
+// fail counts a failure that has no result.
+func (t *tally) fail(f failure) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.summary.Seeds++
+	t.summary.Scenarios[f.result.Scenario]++
+	t.summary.Verdicts[string(f.kind)]++
+	t.record(f)
+	t.watch()
+}
+
+func (t *tally) record(f failure) *Group {
+	key := groupKey{f.kind, f.signature}
+	g := t.groups[key]
+	if g == nil {
+		g = &Group{}
+		t.groups[key] = g
+	}
+	g.add(f, t.options.Defect)
+	t.summary.Violations++
+	return g
+}
+
+func (t *tally) watch() {
+	if t.options.Watch == nil {
+		return
+	}
+	t.options.Watch(Progress{
+		Seeds: t.summary.Seeds, SeedsMax: t.options.Seeds, Violations: t.summary.Violations,
+		Elapsed: time.Since(t.start), TimeMax: t.options.Time,
+	})
+}
+
+// spent adds the processor time of a worker that has ended.
+func (t *tally) spent(cpu time.Duration) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.cpu += cpu
+}
+
+// stopped says why the campaign ends before its time.
+func (t *tally) stopped(format string, args ...any) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.early = fmt.Sprintf(format, args...)
+}

@@ -1,0 +1,72 @@
+package trial
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/sim"
+	"lakebed/workloads"
+)
+
+// drawWorld draws how the world schedules.
+func drawWorld(seed uint64, r *rand.Rand) sim.Config {
+	c := sim.Config{Seed: seed}
+	c.LockYieldPermille = []int{0, 0, 10, 100}[r.IntN(4)]
+	c.Policy = []sim.Policy{sim.Random, sim.Random, sim.FIFO, sim.PCT}[r.IntN(4)]
+	c.PCTDepth, c.PCTSteps = 1+r.IntN(4), 30_000
+	if r.IntN(3) == 0 {
+		c.DelayPermille, c.DelayMax = 1+r.IntN(20), time.Duration(1+r.IntN(5))*time.Millisecond
+	}
+	c.MaxEvents = 3_000_000
+	return c
+}
+
+// drawBookie draws a configuration in which files roll, caches fill and logs close within some hundred operations.
+func drawBookie(s *Scenario, r *rand.Rand) bookie.Config {
+	c := bookie.DefaultConfig()
+	c.BookieID = bookieNode + ":3181"
+	c.EntryBytesMax, c.BatchBytesMax = 4<<10, 8<<10
+	c.Journal.GroupBytesMax = int64(2+r.IntN(14)) << 10
+	c.Journal.FileBytes = int64(96+8*r.IntN(12)) << 10
+	c.Journal.Sync = journal.SyncGroup
+	if r.IntN(5) == 0 {
+		c.Journal.Sync = journal.SyncAlways
+	}
+	if s.Sync != "" {
+		c.Journal.Sync = journal.SyncMode(s.Sync)
+	}
+	c.ChunkBytes = (1 + r.IntN(4)) << 10
+	c.WriteCacheBytesMax = int64(16+8*r.IntN(12)) << 10
+	c.SlowestDelay = time.Duration(1+r.IntN(20)) * time.Millisecond
+	c.EntryLog.LogBytesMax = int64(24+8*r.IntN(10)) << 10
+	c.EntryLog.ItemsMax = 50 + r.IntN(600)
+	c.EntryLog.GroupBytes = (1 + r.IntN(8)) << 10
+	c.EntryLog.IndexCacheBytesMax = int64(4+4*r.IntN(4)) << 10
+	c.EntryLog.ReadCacheBytesMax = int64(r.IntN(3)) * 8 << 10
+	c.EntryLog.ReadAheadEntries = r.IntN(30)
+	c.EntryLog.ReadAheadBytesMax = (1 + r.IntN(8)) << 10
+	c.CheckpointInterval = time.Duration(50+r.IntN(500)) * time.Millisecond
+	c.RetryPause = time.Duration(10+r.IntN(100)) * time.Millisecond
+	return c
+}
+
+// drawMix draws the clients' sizes, and takes some kinds of work away: a rare state needs a workload that is not
+// average.
+func drawMix(s *Scenario, r *rand.Rand) workloads.Mix {
+	m := s.Work.workMix()
+	for _, weight := range []*int{&m.AddBatch, &m.Recover, &m.Retry, &m.ReadRange, &m.Fence, &m.Delete, &m.Flush} {
+		if r.IntN(5) == 0 {
+			*weight = 0
+		}
+	}
+	m.PayloadBytesMax = []int{50, 400, 1500, 3900}[r.IntN(4)]
+	m.BatchMax = 1 + r.IntN(12)
+	for m.BatchMax*(m.PayloadBytesMax+64) > 8<<10 {
+		m.BatchMax--
+	}
+	m.LedgerEntries = []int{5, 30, 200}[r.IntN(3)]
+	m.Stride = 1 + r.IntN(3)
+	return m
+}

@@ -1,0 +1,239 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/host"
+	"lakebed/faults"
+	"lakebed/model"
+	"lakebed/sim"
+	"lakebed/sim/disk"
+	"lakebed/workloads"
+)
+
+const (
+	bookieNode = "bookie"
+	// healedLimit is how much virtual time a healed world gets to finish before it counts as stalled.
+	healedLimit = 60 * time.Second
+	// selfRestart is the pause after which a bookie that ended by itself is started again.
+	selfRestart = 20 * time.Millisecond
+)
+
+// Options say which trial to run.
+type Options struct {
+	Scenario Scenario
+	Seed     uint64
+	Plan     *faults.Plan  // nil: drawn from the seed
+	Trace    io.Writer     // one line an event
+	Observer *sim.Observer // compares two runs
+	Until    time.Duration // end the world here, without a verdict on what is open; zero: run to the end
+}
+
+// phase is where a trial is in its course.
+type phase uint8
+
+const (
+	working phase = iota
+	healed        // nothing is broken any more; the bookie is brought down once more
+	verifying
+	done
+)
+
+// run is one trial under way.
+type run struct {
+	options  Options
+	world    *sim.World
+	node     *sim.Node
+	driver   *faults.Driver
+	config   bookie.Config
+	lab      *workloads.Lab
+	marks    *model.Marks
+	rand     *rand.Rand
+	phase    phase
+	findings []Finding
+	verdict  Verdict
+}
+
+// Run runs one trial to its verdict.
+func Run(o Options) Result {
+	t := newRun(o)
+	limit := o.Scenario.work() + healedLimit
+	if o.Until > 0 {
+		limit = o.Until
+	}
+	t.world.At(0, func() { t.start() })
+	t.world.At(o.Scenario.work(), t.heal)
+	world := t.world.Run(limit)
+	return t.result(world)
+}
+
+func newRun(o Options) *run {
+	s := &o.Scenario
+	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
+	worldConfig := drawWorld(o.Seed, draw("world"))
+	worldConfig.Trace, worldConfig.Observer = o.Trace, o.Observer
+	t := &run{
+		options: o, world: sim.New(worldConfig), config: drawBookie(s, draw("bookie")),
+		lab: workloads.NewLab(drawMix(s, draw("mix")), 1), marks: model.NewMarks(),
+		rand: draw("course"), verdict: OK,
+	}
+	t.node = t.world.NewNode(bookieNode)
+	t.node.Disk(bookie.JournalVolume)
+	t.node.Disk(bookie.LedgerVolume)
+	t.node.OnExit(t.exited)
+	plan := o.Plan
+	if plan == nil {
+		drawn := drawPlan(s, draw("plan"))
+		plan = &drawn
+	}
+	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
+	t.world.OnMark(func(n *sim.Node, e host.Event) {
+		t.marks.Hit(string(e.Name))
+		t.driver.OnMark(n, e)
+	})
+	t.world.SetPerhaps(t.driver.Perhaps)
+	return t
+}
+
+// start boots the bookie unless it runs.
+func (t *run) start() {
+	if !t.node.Running() && t.phase != done {
+		t.node.Start(t.boot)
+	}
+}
+
+// boot is the bookie's process.
+func (t *run) boot(h host.Host) error {
+	store, err := bookie.Open(h, h.Root(), t.config)
+	if err != nil {
+		return err
+	}
+	t.lab.Recorder.Started()
+	if t.phase == verifying {
+		return t.verify(h, store)
+	}
+	clients := h.Root().New("clients")
+	for i := range t.options.Scenario.Clients {
+		c := workloads.NewClient(h, clients, t.lab, store, i, t.options.Scenario.pace())
+		clients.Go("client", c.Run)
+	}
+	err = store.AwaitEnd(h.Root())
+	clients.Stop()
+	closed := store.Close()
+	clients.Wait()
+	if err == nil {
+		err = closed
+	}
+	t.checkMemory(h, err)
+	return err
+}
+
+// verify reads everything in a world that is whole again.
+func (t *run) verify(h host.Host, store *bookie.Store) error {
+	c := workloads.NewClient(h, h.Root(), t.lab, store, t.options.Scenario.Clients, t.options.Scenario.pace())
+	if !c.Verify() {
+		t.find(Stalled, "liveness", "the healed bookie stopped while it was read", "")
+	}
+	err := store.Close()
+	t.checkMemory(h, err)
+	return err
+}
+
+// checkMemory looks for buffers that a bookie which closed cleanly did not give back.
+func (t *run) checkMemory(h host.Host, err error) {
+	if left := h.Memory().InUse(); err == nil && left != 0 {
+		t.find(LeftOver, "memory", "buffers are left after a clean close", fmt.Sprintf("%d bytes are in use", left))
+	}
+}
+
+// exited goes on after the bookie's process has ended.
+func (t *run) exited(err error, crashed bool) {
+	recorder := t.lab.Recorder
+	if err == nil && !crashed {
+		recorder.Stopped()
+	} else {
+		recorder.Crashed()
+	}
+	if err != nil && bookie.IsRefusal(err) && !t.options.Scenario.Damage {
+		t.find(Refused, "restart", "a bookie refused its directories although nothing was damaged", err.Error())
+		t.world.Stop()
+		return
+	}
+	switch t.phase {
+	case working:
+		if err != nil && !crashed {
+			t.marks.Hit("trial.ended-by-itself")
+			t.world.At(selfRestart, t.start)
+		}
+	case healed:
+		t.phase = verifying
+		t.world.At(selfRestart, t.start)
+	case verifying:
+		t.finish(err)
+	}
+}
+
+func (t *run) finish(err error) {
+	t.phase = done
+	if err != nil && !(t.options.Scenario.Damage && bookie.IsRefusal(err)) {
+		t.find(Stalled, "liveness", "the healed bookie did not start, serve and stop", err.Error())
+	}
+	t.world.Stop()
+}
+
+// heal ends the phase of faults. The bookie goes down once more, in one of the ways there are, so that what it kept in
+// memory does not count.
+func (t *run) heal() {
+	t.driver.Heal()
+	t.phase = healed
+	switch {
+	case !t.node.Running():
+		t.phase = verifying
+		t.start()
+	case t.rand.IntN(3) == 0:
+		t.node.Stop()
+	case t.rand.IntN(2) == 0:
+		t.node.Crash(sim.KillProcess())
+	default:
+		t.node.Crash(sim.PowerCut(disk.Mixed))
+	}
+}
+
+func (t *run) find(verdict Verdict, checker, signature, text string) {
+	if t.verdict == OK {
+		t.verdict = verdict
+	}
+	t.findings = append(t.findings, Finding{Checker: checker, Signature: signature, Text: text})
+}
+
+// result asks the checkers and puts everything together.
+func (t *run) result(world sim.Verdict) Result {
+	if world.Failed() && t.options.Until == 0 {
+		verdict := Stalled
+		if world.Kind == sim.Panic {
+			verdict = Crashed
+		} else if world.Kind == sim.LeftoverTasks {
+			verdict = LeftOver
+		}
+		t.find(verdict, "world", world.Summary(), world.String())
+	}
+	history := t.lab.Recorder.History()
+	for _, v := range model.CheckBookie(history) {
+		t.find(Violation, v.Checker, v.Signature, v.Explanation)
+	}
+	marks := make(map[string]int64)
+	for _, name := range t.marks.Names() {
+		marks[name] = int64(t.marks.Count(name))
+	}
+	image := t.node.Disk(bookie.JournalVolume).Model().ImageHash()*31 + t.node.Disk(bookie.LedgerVolume).Model().ImageHash()
+	return Result{
+		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Verdict: t.verdict, Findings: t.findings,
+		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
+		Operations: t.lab.Recorder.Operations(), Answers: t.lab.Recorder.Answers(),
+		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),
+	}
+}

@@ -1,0 +1,159 @@
+package workloads
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
+	"lakebed/model"
+)
+
+// Client is one sequential caller inside the bookie's process.
+type Client struct {
+	lab    *Lab
+	store  *bookie.Store
+	group  host.Group
+	rand   *rand.Rand
+	number int
+	pace   time.Duration
+	own    *book // the ledger it writes
+	done   *host.Queue[*bookie.Batch]
+	buffer []byte
+}
+
+// NewClient makes a client whose tasks belong to g. pace is the mean time between two of its operations.
+func NewClient(h host.Host, g host.Group, lab *Lab, store *bookie.Store, number int, pace time.Duration) *Client {
+	return &Client{
+		lab: lab, store: store, group: g, rand: h.Rand(clientName(number)), number: number, pace: pace,
+		done: host.NewQueue[*bookie.Batch](h, g, clientName(number), 1),
+	}
+}
+
+func clientName(number int) string { return "client-" + string(rune('a'+number)) }
+
+// Run works until the group stops or the bookie does.
+func (c *Client) Run() {
+	for c.group.Sleep(c.think()) {
+		if !c.step() {
+			return
+		}
+	}
+}
+
+// think is an exponential pause with a bound, so that a client neither spins nor falls asleep.
+func (c *Client) think() time.Duration {
+	pause := time.Duration(c.rand.ExpFloat64() * float64(c.pace))
+	return min(pause, 10*c.pace)
+}
+
+// step does one operation. False: the bookie has stopped.
+func (c *Client) step() bool {
+	m := &c.lab.mix
+	actions := [...]struct {
+		weight int
+		do     func() bool
+	}{
+		{m.Add, c.add}, {m.AddBatch, c.addBatch}, {m.Recover, c.recoverEntry}, {m.Retry, c.retry},
+		{m.Read, c.read}, {m.ReadRange, c.readRange}, {m.LastEntry, c.lastEntry},
+		{m.Fence, c.fence}, {m.Delete, c.deleteLedger}, {m.List, c.list}, {m.Flush, c.flush},
+	}
+	total := 0
+	for _, a := range actions {
+		total += a.weight
+	}
+	at := c.rand.IntN(max(total, 1))
+	for _, a := range actions {
+		if at -= a.weight; at < 0 {
+			return a.do()
+		}
+	}
+	return true
+}
+
+// ledger returns the ledger that the client writes: a new one after its fill, and mostly after a fence; sometimes it
+// goes on writing a fenced or deleted one, as a writer does that has not heard of it.
+func (c *Client) ledger() *book {
+	full := c.own != nil && len(c.own.entries) >= c.lab.mix.LedgerEntries
+	gone := c.own != nil && (c.own.fenced || c.own.deleted) && c.rand.IntN(4) == 0
+	if c.own == nil || full || gone {
+		c.own = c.lab.open()
+	}
+	return c.own
+}
+
+func (c *Client) add() bool {
+	b := c.ledger()
+	return c.send(b, b.append(c.rand, &c.lab.mix), 0, false)
+}
+
+// retry sends an entry again, byte for byte, as a writer does that got no answer.
+func (c *Client) retry() bool {
+	b := c.lab.pick(c.rand)
+	if b == nil || len(b.entries) == 0 {
+		return true
+	}
+	return c.send(b, &b.entries[c.rand.IntN(len(b.entries))], 0, false)
+}
+
+// recoverEntry sends a new version of an entry that was sent before, or one behind the end, as recovery does.
+func (c *Client) recoverEntry() bool {
+	b := c.lab.pick(c.rand)
+	if b == nil {
+		return true
+	}
+	if len(b.entries) == 0 || c.rand.IntN(4) == 0 {
+		return c.send(b, b.append(c.rand, &c.lab.mix), 0, true)
+	}
+	t := &b.entries[c.rand.IntN(len(b.entries))]
+	t.versions++
+	return c.send(b, t, t.versions-1, true)
+}
+
+func (c *Client) send(b *book, t *tried, version int, recovery bool) bool {
+	a := bookie.Add{MasterKey: masterKey(), Recovery: recovery}
+	c.buffer = content(c.buffer, b.id, t.entry, version, t.payload)
+	a.Body = c.buffer
+	token := c.lab.Recorder.Begin(c.addOp(b.id, t.entry, a.Body, recovery))
+	err := c.store.AddOne(&a)
+	c.lab.Recorder.End(token, outcomeOf(model.Add, err), nil)
+	return c.goesOn(err)
+}
+
+func (c *Client) addOp(id ledger.ID, entry ledger.EntryID, body []byte, recovery bool) model.Op {
+	op := modelOp(model.Add, c.number, id, entry)
+	op.Digest, op.Recovery = digest(body), recovery
+	return op
+}
+
+// addBatch submits several entries at once, as a connection does.
+func (c *Client) addBatch() bool {
+	n := 1 + c.rand.IntN(c.lab.mix.BatchMax)
+	batch := &bookie.Batch{Adds: make([]bookie.Add, n), Done: c.done}
+	tokens := make([]Token, n)
+	b := c.ledger()
+	for i := range batch.Adds {
+		t := b.append(c.rand, &c.lab.mix)
+		body := content(nil, b.id, t.entry, 0, t.payload)
+		batch.Adds[i] = bookie.Add{MasterKey: masterKey(), Body: body}
+		tokens[i] = c.lab.Recorder.Begin(c.addOp(b.id, t.entry, body, false))
+	}
+	c.store.Submit(batch)
+	taken, ok := c.done.Take(nil)
+	if !ok {
+		// The group stops while the batch is under way: the bookie still completes it.
+		for _, token := range tokens {
+			c.lab.Recorder.End(token, model.Unknown, nil)
+		}
+		return false
+	}
+	err := error(nil)
+	for i := range taken[0].Adds {
+		err = taken[0].Adds[i].Err
+		c.lab.Recorder.End(tokens[i], outcomeOf(model.Add, err), nil)
+	}
+	return c.goesOn(err)
+}
+
+func (c *Client) goesOn(err error) bool { return !isEnd(err) }
