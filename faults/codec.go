@@ -146,8 +146,11 @@ func (w *elementJSON) element() (Element, error) {
 		For: time.Duration(p.For), Times: p.Times, Every: p.Every, RestartAfter: time.Duration(p.RestartAfter), StaysDown: p.StaysDown,
 		Jump: time.Duration(p.Jump), Delay: time.Duration(p.Delay), Factor: p.Factor, Length: p.Length,
 	}
-	if e.Kind == PowerCut || p.Survival != "" {
+	switch {
+	case e.Kind == PowerCut:
 		e.Params.Survival, err = parseSurvival(p.Survival)
+	case p.Survival != "":
+		err = fmt.Errorf("%s takes no survival: %w", e.Kind, ErrInvalid)
 	}
 	return e, err
 }
@@ -216,7 +219,7 @@ func Load(file string) (Plan, error) {
 	var p Plan
 	text, err := os.ReadFile(file)
 	if err == nil {
-		err = json.Unmarshal(text, &p)
+		err = p.UnmarshalJSON(text)
 	}
 	if err != nil {
 		return Plan{}, fmt.Errorf("load fault plan %s: %w", file, err)

@@ -144,7 +144,7 @@ func (t *Target) check(of *trait) error {
 	if err != nil {
 		return err
 	}
-	if !strikes(of.kind, kind, true) {
+	if _, possible := struck(of.kind); !possible.has(kind) {
 		return fmt.Errorf("%s cannot be limited to the operation %q: %w", of.kind, t.Operation, ErrInvalid)
 	}
 	return nil

@@ -19,12 +19,15 @@
 // # What CheckBookie promises
 //
 // CheckBookie runs in O(n log n) for n operations, times the number of incarnations in which an entry with a value of
-// unknown outcome is read. For adds, reads and fences it is exact, with restarts, as long as a value is added once to
-// an entry: it accuses if and only if no order of the operations explains the answers. This is tested against
-// porcupine (Linearize). If the same value is added to one entry several times beside other values it is sound (never accuses a
-// correct bookie) but not complete. LastEntry and ReadRange are taken as separate observations of each entry they
-// speak about, each somewhere between call and return; after the first call of a Delete, nothing of the ledger need
-// survive, and the rules of the deleted ledger hold.
+// unknown outcome is read. For adds, reads and fences it is exact, across restarts: it accuses if and only if no order
+// of the operations, and no choice of what the restarts took back, explains the answers. This is tested against a
+// search (Linearize). It is sound only, that is, it never accuses a correct bookie but may miss something, where a
+// value is added twice to one entry, where a ledger has a fence of unknown outcome among several, and where a read was
+// called before a restart and answered after it.
+//
+// LastEntry and ReadRange are taken as separate observations of each entry they speak about, each somewhere between
+// call and return. After the first call of a Delete nothing of the ledger need survive, and the rules of the deleted
+// ledger hold instead.
 //
 // The state of an entry is a stack of values. An add pushes its value somewhere between call and return. A restart
 // may pop values from the top, but never one whose add is acknowledged: an unacknowledged value may be visible before

@@ -92,6 +92,8 @@ func (c *checker) refusalOf(f *ledgerFacts, i int32) refusal {
 	if called == 0 {
 		return r // no fence explains it, which checkFence reports
 	}
+	// It cannot have been refused before the first fence was called.
+	r.from = max(r.from, c.history.Ops[f.fences[0]].CallIncarnation)
 	r.at = min(r.at, f.fenceEnds[called-1])
 	if len(f.fences) == 1 {
 		r.at = min(r.at, f.firstRefused) // all refusals saw the same fence, and it took effect once

@@ -11,7 +11,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-var crossChecked = flag.Int("crosschecked", 4000, "number of random histories that both checkers judge")
+var (
+	crossChecked = flag.Int("crosschecked", 4000, "number of random histories that both checkers judge")
+	firstSeed    = flag.Uint64("firstseed", 0, "seed of the first of them")
+)
 
 // world is a tiny bookie, right by construction: each operation takes effect at one moment between call and return,
 // and a restart takes back a random part of what is not acknowledged.
@@ -252,7 +255,7 @@ type tally struct{ right, wrong, undecided, restarted int }
 func compare(t *testing.T, n int, repeated bool, judge func(h *History, fast []Violation, search porcupine.CheckResult)) {
 	t.Helper()
 	var sum tally
-	for seed := range uint64(n) {
+	for seed := *firstSeed; seed < *firstSeed+uint64(n); seed++ {
 		w := newWorld(seed, repeated)
 		h := w.run(20 + w.random.IntN(30))
 		if len(h.Ops) == 0 {
@@ -307,16 +310,26 @@ func TestRulesAndSearchAgree(t *testing.T) {
 	left := 0
 	compare(t, *crossChecked, false, func(h *History, fast []Violation, search porcupine.CheckResult) {
 		switch {
-		case len(fast) == 0 && search == porcupine.Illegal && manyFencesInDoubt(h):
-			left++ // the one thing that doc.go leaves open
+		case len(fast) == 0 && search == porcupine.Illegal && (manyFencesInDoubt(h) || answeredAcrossRestart(h)):
+			left++ // what doc.go leaves open
 		case (len(fast) == 0) != (search == porcupine.Ok):
 			t.Fatalf("search says %s, rules say %v:\n%s", search, fast, dump(h))
 		}
 	})
-	t.Logf("%d wrong histories left because of several fences in doubt", left)
-	if left > *crossChecked/1000 {
+	t.Logf("%d wrong histories left open", left)
+	if left > max(*crossChecked/10_000, 1) {
 		t.Errorf("too many wrong histories pass: %d", left)
 	}
+}
+
+// answeredAcrossRestart says whether a read was called in one incarnation and answered in another.
+func answeredAcrossRestart(h *History) bool {
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Kind == Read && op.Outcome != Unknown && op.CallIncarnation != op.ReturnIncarnation {
+			return true
+		}
+	}
+	return false
 }
 
 // manyFencesInDoubt says whether a ledger has several fences that may have taken effect, not all acknowledged.

@@ -17,12 +17,13 @@ import (
 // is checked against it.
 func CheckLog(h *LogHistory) []Violation {
 	c := logChecker{history: h}
-	if err := h.Validate(); err != nil {
+	appends, err := h.appends()
+	if err != nil {
 		c.found.add(CheckerHistory, "malformed", func() string { return err.Error() })
 		return c.found.list()
 	}
 	c.readContent()
-	c.placeAppends()
+	c.placeAppends(appends)
 	c.checkClosed()
 	c.checkConfirmed()
 	if len(c.found.order) == 0 { // else the keys are wrong and all that follows is a shadow
@@ -118,19 +119,13 @@ func (c *logChecker) put(offset int64, value uint64, by int32) {
 }
 
 // placeAppends gives each append that took effect its step, and finds values that should not be there.
-func (c *logChecker) placeAppends() {
-	appends := make(map[uint64]int32, len(c.history.Ops))
-	for i := range c.history.Ops {
-		if c.history.Ops[i].Kind == LogAppend {
-			appends[c.history.Ops[i].Value] = int32(i)
-		}
-	}
+func (c *logChecker) placeAppends(appends map[uint64]int32) {
 	offsets := make([]int64, 0, len(c.content))
 	for offset := range c.content {
 		offsets = append(offsets, offset)
 	}
 	slices.Sort(offsets)
-	placed := make(map[uint64]int64, len(offsets))
+	placed := make([]int64, len(c.history.Ops)) // one more than the offset, by operation
 	for _, offset := range offsets {
 		s := c.content[offset]
 		i, appended := appends[s.value]
@@ -139,14 +134,13 @@ func (c *logChecker) placeAppends() {
 			continue
 		}
 		c.place(i, offset, s)
-		if first, twice := placed[s.value]; twice && !c.history.AtLeastOnce {
-			c.report("value stored twice", i, s.by, fmt.Sprintf("it is at offset %d and at offset %d", first, offset))
+		if placed[i] > 0 && !c.history.AtLeastOnce {
+			c.report("value stored twice", i, s.by, fmt.Sprintf("it is at offset %d and at offset %d", placed[i]-1, offset))
 		}
-		placed[s.value] = offset
+		placed[i] = offset + 1
 	}
 	for i := range c.history.Ops {
-		op := &c.history.Ops[i]
-		if _, seen := placed[op.Value]; op.Kind == LogAppend && op.Outcome == Unknown && !seen {
+		if op := &c.history.Ops[i]; op.Kind == LogAppend && op.Outcome == Unknown && placed[i] == 0 {
 			c.hidden = append(c.hidden, int32(i))
 		}
 	}

@@ -77,19 +77,41 @@ func (h *LogHistory) Values(i int) []uint64 {
 
 // Validate says what is wrong with the history itself, wrapped in ErrHistory.
 func (h *LogHistory) Validate() error {
-	appended := make(map[uint64]int, len(h.Ops))
+	_, err := h.appends()
+	return err
+}
+
+// appends finds the append of each value, and what is wrong with the history on the way.
+func (h *LogHistory) appends() (map[uint64]int32, error) {
+	appends := make(map[uint64]int32, len(h.Ops))
 	for i := range h.Ops {
 		op := &h.Ops[i]
 		if err := op.validate(); err != nil {
-			return fmt.Errorf("%w: operation %d: %w", ErrHistory, i, err)
+			return nil, fmt.Errorf("%w: operation %d: %w", ErrHistory, i, err)
 		}
 		if op.Kind != LogAppend {
 			continue
 		}
-		if first, twice := appended[op.Value]; twice {
-			return fmt.Errorf("%w: operations %d and %d append the same value", ErrHistory, first, i)
+		appends[op.Value] = int32(i)
+	}
+	return appends, h.findTwice(appends)
+}
+
+// findTwice complains about an append that is not the one found for its value.
+func (h *LogHistory) findTwice(appends map[uint64]int32) error {
+	count := 0
+	for i := range h.Ops {
+		if h.Ops[i].Kind == LogAppend {
+			count++
 		}
-		appended[op.Value] = i
+	}
+	if count == len(appends) {
+		return nil
+	}
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.Kind == LogAppend && appends[op.Value] != int32(i) {
+			return fmt.Errorf("%w: operations %d and %d append the same value", ErrHistory, i, appends[op.Value])
+		}
 	}
 	return nil
 }

@@ -150,6 +150,3 @@ func (op *Op) denies() bool {
 
 // deniesLedger says whether a reading operation claims that there is no such ledger.
 func (op *Op) deniesLedger() bool { return op.denies() && op.Outcome != NoEntry }
-
-// oneIncarnation says whether the operation lies within one incarnation of the bookie.
-func (op *Op) oneIncarnation() bool { return op.CallIncarnation == op.ReturnIncarnation }

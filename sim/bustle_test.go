@@ -341,15 +341,25 @@ func TestFirstDivergenceLiesFarIntoTheRun(t *testing.T) {
 
 func TestFirstDivergenceFollowsOneThatMoves(t *testing.T) {
 	runs := 0
-	d, err := FirstDivergence(Config{Seed: 1}, func(c Config) {
-		runs++
-		longRun(c, func(w *World, step int) {
-			if step == 4900-500*runs {
-				w.Node("n").JumpClock(1)
-			}
-		})
-	})
-	if d == nil && !errors.Is(err, ErrElusive) {
+	moving := func(places ...int) func(Config) {
+		runs = 0
+		return func(c Config) {
+			place := places[min(runs/2, len(places)-1)]
+			odd := runs%2 == 1
+			runs++
+			longRun(c, func(w *World, step int) {
+				if step == place && odd {
+					w.Node("n").JumpClock(1)
+				}
+			})
+		}
+	}
+	d, err := FirstDivergence(Config{Seed: 1}, moving(4000, 1000))
+	if err != nil || d == nil || d.Event != 2+1000+2 {
+		t.Fatalf("%v, %v", d, err)
+	}
+	d, err = FirstDivergence(Config{Seed: 1}, moving(4000, 3000, 2000, 1000, 4000, 3000, 2000, 1000, 4000, 3000))
+	if d != nil || !errors.Is(err, ErrElusive) {
 		t.Fatalf("%v, %v", d, err)
 	}
 }

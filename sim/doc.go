@@ -8,6 +8,7 @@
 //   - Exactly one task runs at a time, and it gives way only at a scheduling point: sleep, input and output, a contended
 //     lock, a condition or gate, Go, and, where Config.LockYieldPermille says so, taking any lock.
 //   - Each element draws from a random stream of its own (Stream), so that taking one away shifts nothing else.
+//   - A process begins a millisecond after Node.Start, so that a node which crashes and restarts for ever lets time go by.
 //   - Time stands still while any task can run, and then jumps to the next event.
 //   - A dead node changes nothing. Its tasks unwind and their deferred calls run, but each seam call they make is refused:
 //     no disk, no peer and no counter sees it.

@@ -130,19 +130,14 @@ func (p *pipe) lastMark() int64 {
 	return p.arrived
 }
 
-// enqueue sends a mark on its way.
+// enqueue sends a mark on its way. One that is due before its predecessor waits for it: see arrive.
 func (p *pipe) enqueue(m mark) {
-	arrival := p.link.arrival(m.upTo - p.lastMark())
-	if p.first < len(p.marks) {
-		m.at = max(p.marks[len(p.marks)-1].at, arrival)
-	} else {
-		m.at = arrival
+	m.at = p.link.arrival(m.upTo - p.lastMark())
+	if p.first == len(p.marks) {
 		p.marks, p.first = p.marks[:0], 0
-	}
-	p.marks = append(p.marks, m)
-	if len(p.marks)-p.first == 1 {
 		p.world().schedule.set(&p.timer, m.at)
 	}
+	p.marks = append(p.marks, m)
 }
 
 // arrive takes the first mark off the wire.

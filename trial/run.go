@@ -54,6 +54,7 @@ type run struct {
 	marks    *model.Marks
 	rand     *rand.Rand
 	phase    phase
+	serving  bool // the bookie's process has come up
 	findings []Finding
 	verdict  Verdict
 }
@@ -85,6 +86,9 @@ func newRun(o Options) *run {
 	t.node.Disk(bookie.JournalVolume)
 	t.node.Disk(bookie.LedgerVolume)
 	t.node.OnExit(t.exited)
+	for i := range s.Remote {
+		t.world.NewNode(remoteNode(i)).SetDaemon(true)
+	}
 	plan := o.Plan
 	if plan == nil {
 		drawn := drawPlan(s, draw("plan"))
@@ -93,9 +97,9 @@ func newRun(o Options) *run {
 	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
 	t.world.OnMark(func(n *sim.Node, e host.Event) {
 		t.marks.Hit(string(e.Name))
-		t.driver.OnMark(n, e)
+		t.driver.OnMark(n, string(e.Name))
 	})
-	t.world.SetPerhaps(t.driver.Perhaps)
+	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return t.driver.Perhaps(n, string(p)) })
 	return t
 }
 
@@ -108,10 +112,12 @@ func (t *run) start() {
 
 // boot is the bookie's process.
 func (t *run) boot(h host.Host) error {
+	t.serving = false
 	store, err := bookie.Open(h, h.Root(), t.config)
 	if err != nil {
 		return err
 	}
+	t.serving = true
 	t.lab.Recorder.Started()
 	if t.phase == verifying {
 		return t.verify(h, store)
@@ -153,6 +159,9 @@ func (t *run) checkMemory(h host.Host, err error) {
 // exited goes on after the bookie's process has ended.
 func (t *run) exited(err error, crashed bool) {
 	recorder := t.lab.Recorder
+	if crashed && !t.serving {
+		t.marks.Hit(MarkReplayCut)
+	}
 	if err == nil && !crashed {
 		recorder.Stopped()
 	} else {
@@ -166,7 +175,7 @@ func (t *run) exited(err error, crashed bool) {
 	switch t.phase {
 	case working:
 		if err != nil && !crashed {
-			t.marks.Hit("trial.ended-by-itself")
+			t.marks.Hit(MarkEndedByItself)
 			t.world.At(selfRestart, t.start)
 		}
 	case healed:

@@ -101,9 +101,12 @@ func busyPlace(stacks string) string {
 			continue
 		}
 		for line := range strings.Lines(frames) {
-			ours := strings.HasPrefix(line, "lakebed/")
-			if ours && !strings.Contains(line, "campaign.dumpOnQuit") {
-				return line[:strings.LastIndexByte(line, '(')]
+			if strings.HasPrefix(line, "lakebed/") && !strings.Contains(line, "campaign.dumpOnQuit") {
+				function := strings.TrimSpace(line)
+				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
+					function = function[:arguments]
+				}
+				return function
 			}
 		}
 	}

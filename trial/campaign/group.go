@@ -58,13 +58,23 @@ func replayCommand(scenario string, seed uint64, defect string) string {
 
 // byGravity puts first what must be mended first: while runs of one seed differ, nothing else can be trusted.
 func byGravity(a, b *Group) int {
-	gravity := func(k Kind) int {
-		return slices.Index([]Kind{Nondeterminism, Died, Hang}, k) & 3 // not found: -1, which is 3
-	}
 	return cmp.Or(
-		cmp.Compare(gravity(a.Kind), gravity(b.Kind)),
-		-cmp.Compare(a.Count, b.Count),
+		cmp.Compare(b.gravity(), a.gravity()),
+		cmp.Compare(b.Count, a.Count),
 		cmp.Compare(a.Kind, b.Kind),
 		cmp.Compare(a.Signature, b.Signature),
 	)
+}
+
+func (g *Group) gravity() int {
+	switch g.Kind {
+	case Nondeterminism:
+		return 3
+	case Died:
+		return 2
+	case Hang:
+		return 1
+	default:
+		return 0
+	}
 }

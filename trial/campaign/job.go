@@ -27,9 +27,10 @@ type job struct {
 	Defect   string  `json:"defect,omitempty"`
 
 	// The rest stays with the parent.
-	twice bool        // to be run again
-	avoid int64       // the process that must not run it, because it ran it before
-	first fingerprint // what the first run gave
+	twice     bool        // to be run again
+	avoid     int64       // the process that must not run it, because it ran it before
+	first     fingerprint // what the first run gave
+	signature string      // of the failure that a bisection is to explain
 }
 
 // request is a line from parent to worker.

@@ -4,9 +4,13 @@ import "strings"
 
 // Nearest returns the word among candidates that a typist who wrote word most likely meant, or "" if none is near.
 func Nearest(word string, candidates []string) string {
-	best, distance := "", max(2, len(word)/3)+1
+	best, distance := "", 2*max(2, len(word)/3)+2
 	for _, c := range candidates {
-		if d := editDistance(word, c); d < distance {
+		d := 2 * editDistance(word, c)
+		if len(c) != len(word) {
+			d++ // of two that are equally far, swapped letters are likelier than a lost one
+		}
+		if d < distance {
 			best, distance = c, d
 		}
 	}

@@ -32,8 +32,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	start := time.Now()
 	r := &run{options: o, queue: newQueue(newSource(o, m, start), o.Workers), tally: newTally(&o, start)}
 	failed := r.work(ctx)
-	interrupted := ctx.Err() != nil
-	summary := r.tally.finish(interrupted)
+	summary := r.tally.finish(ctx.Err() != nil || failed != nil)
 	if err := summary.save(o.Out); err != nil {
 		failed = errors.Join(failed, err)
 	}
@@ -138,7 +137,7 @@ func (r *run) employ(ctx context.Context, p *process) (lost bool) {
 // lose counts a job that took its worker with it. When too many do, the campaign ends: each costs a hang guard or a
 // start, and more of them would teach nothing.
 func (r *run) lose(l *loss, rest []job) {
-	r.tally.fail(l.failure())
+	r.tally.lose(l)
 	if r.lost.Add(1) >= lostWorkersMax {
 		r.tally.stopped("%d workers were lost: the campaign stopped early", lostWorkersMax)
 		r.queue.end()
@@ -156,10 +155,10 @@ func (r *run) deliver(worker int64, j job, a answer) {
 	case divergence:
 		r.tally.diverged(j, a.Divergence)
 	case again:
-		if r.tally.again(j, a.Result) || r.divergences.Add(1) > divergencesMax {
-			break
+		signature := r.tally.again(j, a.Result)
+		if signature != "" && r.divergences.Add(1) <= divergencesMax {
+			follow = append(follow, job{Purpose: divergence, Scenario: j.Scenario, Seed: j.Seed, Defect: j.Defect, signature: signature})
 		}
-		follow = append(follow, job{Purpose: divergence, Scenario: j.Scenario, Seed: j.Seed, Defect: j.Defect})
 	case sweep:
 		suspicious := r.tally.sweep(a.Result)
 		if j.twice || suspicious {

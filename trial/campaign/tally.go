@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +37,7 @@ func newTally(o *Options, start time.Time) *tally {
 	s := &t.summary
 	s.Faults, s.Marks, s.Answers = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	s.Scenarios, s.Verdicts = map[string]int64{}, map[string]int64{}
+	s.Canaries, s.Failures, s.Notes, s.MarksMissing = []Canary{}, []Group{}, []string{}, []string{}
 	for _, c := range o.Catalogue.canaries() {
 		s.Canaries = append(s.Canaries, Canary{Scenario: c.Name})
 	}
@@ -78,29 +78,29 @@ func (t *tally) execute(r *trial.Result) {
 	t.executed.simulated += r.Simulated
 }
 
-// again compares the second run of a seed with its first, and reports whether they are equal.
-func (t *tally) again(j job, r *trial.Result) bool {
+// again compares the second run of a seed with its first. It returns the signature of the failure if they differ.
+func (t *tally) again(j job, r *trial.Result) (signature string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.execute(r)
 	t.summary.DeterminismChecked++
 	if fingerprintOf(r) == j.first {
-		return true
+		return ""
 	}
 	t.summary.Nondeterministic++
-	t.record(nondeterminismOf(j, r))
+	f := nondeterminismOf(j, r)
+	t.record(f)
 	t.watch()
-	return false
+	return f.signature
 }
 
-// diverged keeps where two runs of a seed part, for the group that shows this seed.
+// diverged keeps where two runs of a seed part. The seed that the group shows is the best to read.
 func (t *tally) diverged(j job, text string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	for _, g := range t.groups {
-		if g.Kind == Nondeterminism && slices.Contains(g.Seeds, j.Seed) && (g.Divergence == "" || g.Seed == j.Seed) {
-			g.Divergence = fmt.Sprintf("seed %d of %s: %s", j.Seed, j.Scenario, text)
-		}
+	g := t.groups[groupKey{Nondeterminism, j.signature}]
+	if g.Divergence == "" || g.Seed == j.Seed {
+		g.Divergence = fmt.Sprintf("seed %d of %s: %s", j.Seed, j.Scenario, text)
 	}
 }
 
@@ -121,14 +121,16 @@ func (t *tally) canary(r *trial.Result) {
 	}
 }
 
-// fail counts a failure that has no result.
-func (t *tally) fail(f failure) {
+// lose counts a job that its worker did not survive. It is a failure whatever it ran for.
+func (t *tally) lose(l *loss) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.summary.Seeds++
-	t.summary.Scenarios[f.result.Scenario]++
-	t.summary.Verdicts[string(f.kind)]++
-	t.record(f)
+	if l.job.Purpose == sweep {
+		t.summary.Seeds++
+		t.summary.Scenarios[l.job.Scenario]++
+		t.summary.Verdicts[string(l.kind)]++
+	}
+	t.record(l.failure())
 	t.watch()
 }
 

@@ -173,12 +173,22 @@ func (l *ledgerTruth) checkRemoval(gone int) error {
 		return fmt.Errorf("%d of %d entries are gone: a ledger is deleted as a whole", gone, len(l.entries))
 	case l.removal == acknowledged && gone == 0 && len(l.entries) > 0:
 		return errors.New("it was deleted and is back")
-	case l.removal == asked && gone > 0:
+	case l.removal == asked && gone > 0 && l.wasThere():
 		l.removal = acknowledged
-	case l.removal == asked && len(l.entries) > 0:
+	case l.removal == asked && len(l.entries) > 0 && gone == 0:
 		l.removal = never
 	}
 	return nil
+}
+
+// wasThere reports whether the bookie must have known the ledger.
+func (l *ledgerTruth) wasThere() bool {
+	for _, e := range l.entries {
+		if e.durable >= 0 {
+			return true
+		}
+	}
+	return l.fence == acknowledged
 }
 
 func (l *ledgerTruth) checkLast(s *bookie.Store, id ledger.ID, v *verdict) error {
@@ -208,7 +218,7 @@ func (l *ledgerTruth) checkRefusals(s *bookie.Store, id ledger.ID, v *verdict) e
 			return fmt.Errorf("a recovery add to a deleted ledger: %w", orTaken(err))
 		}
 	}
-	if l.removal == never && l.fence != acknowledged {
+	if l.removal == asked || l.removal == never && l.fence != acknowledged {
 		return nil
 	}
 	a := bookie.Add{Body: stored(id, strangeEntry, 8)}

@@ -13,10 +13,10 @@ const (
 	batchResponseBytes = responseBytes + 8
 	sizeBytes          = 4 // before each entry of a batch read's answer
 
-	AddResponseFrameBytes       = lengthBytes + responseBytes
-	BatchResponseOverheadBytes  = lengthBytes + batchResponseBytes // besides the entries and their sizes
-	BatchResponsePerEntryBytes  = sizeBytes
-	ReadResponseOverheadBytes   = lengthBytes + responseBytes
+	AddResponseFrameBytes      = lengthBytes + responseBytes
+	BatchResponseOverheadBytes = lengthBytes + batchResponseBytes // besides the entries and their sizes
+	BatchResponsePerEntryBytes = sizeBytes
+	ReadResponseOverheadBytes  = lengthBytes + responseBytes
 )
 
 // Response is a response of any operation.

@@ -2,6 +2,7 @@ package hosttest
 
 import (
 	"errors"
+	"io"
 	"time"
 
 	"lakebed/engine/host"
@@ -14,7 +15,7 @@ func limits() []Contract {
 		between("AReadLimitIsForEachByteAndNotForAll", serving(dripping), dialing(readDrips)),
 		between("AReadLimitCountsFromTheBeginningOfTheRead", serving(oneByte), dialing(readOneAndWait)),
 		between("AStalledPeerEndsAWriteAtItsLimit", serving(silent), dialing(writeLimit)),
-		between("AWriteThatFailedBreaksTheConnection", serving(silent), dialing(writeAfterLimit)),
+		between("AWriteThatFailedBreaksTheConnection", lateReader, writeAfterLimit),
 		between("ALimitOfZeroIsNone", serving(delayed), dialing(limitLifted)),
 	}
 }
@@ -76,12 +77,53 @@ func writeLimit(h host.Host, c host.Conn) error {
 		that(waited >= 5*moment, "timed out after %v of %v", waited, 5*moment))
 }
 
-func writeAfterLimit(h host.Host, c host.Conn) error {
-	c.Limits(0, 5*moment)
-	return errors.Join(
-		fails("write", fill(c), host.ErrTimeout),
+// writeAfterLimit finds its own end broken for both directions: the read would otherwise wait for all its patience. By
+// a second connection it lets the server look at the first, and waits until that is done.
+func writeAfterLimit(h host.Host, address string) error {
+	c, err := dialPatiently(h, address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.Limits(patience, 5*moment)
+	failure := fails("write", fill(c), host.ErrTimeout)
+	_, err = c.Read(make([]byte, 1))
+	failure = errors.Join(
+		failure,
+		that(errors.Is(err, host.ErrClosed) || errors.Is(err, host.ErrReset), "read after the break: got error %v", err),
 		refused("write again, behind a frame that was cut", c.WriteBuffers([][]byte{{1}})),
 	)
+	second, err := h.Net().Dial(address, nil)
+	if err != nil {
+		return errors.Join(failure, must("dial again", err))
+	}
+	defer second.Close()
+	return errors.Join(failure, endsWith(second, io.EOF))
+}
+
+// lateReader reads the first connection only when the client has given it up. The stream must not come to a clean end,
+// since the last frame was cut.
+func lateReader(h host.Host, address string) error {
+	listener, err := h.Net().Listen(address)
+	if err != nil {
+		return must("listen", err)
+	}
+	defer listener.Close()
+	first, err := listener.Accept()
+	if err != nil {
+		return must("accept", err)
+	}
+	defer first.Close()
+	second, err := listener.Accept()
+	if err != nil {
+		return must("accept again", err)
+	}
+	defer second.Close()
+	first.Limits(patience, 0)
+	for buffer := make([]byte, 1<<16); err == nil; {
+		_, err = first.Read(buffer)
+	}
+	return fails("read to the cut", err, host.ErrReset)
 }
 
 // delayed sends one byte after more than the limit that the client had.

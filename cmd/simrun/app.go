@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lakebed/trial/campaign"
+)
+
+// app is what all commands share.
+type app struct {
+	catalogue campaign.Catalogue
+	out       io.Writer // results
+	err       io.Writer // progress, errors
+	profile   string
+
+	begun bool // the arguments were accepted and a command runs
+	code  int  // what a command that did its work wants to exit with
+}
+
+// run executes a command line and returns its exit code.
+func (a *app) run(ctx context.Context, arguments []string) int {
+	root := a.rootCommand()
+	root.SetArgs(arguments)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return a.code
+	}
+	fmt.Fprintf(a.err, "simrun: %s\n", strings.TrimPrefix(err.Error(), campaign.ErrUsage.Error()+": "))
+	if !a.begun || errors.Is(err, campaign.ErrUsage) {
+		fmt.Fprintf(a.err, "see: %s --help\n", command.CommandPath())
+		return campaign.ExitUsage
+	}
+	if a.code == campaign.ExitBroken {
+		return a.code // what was found before the environment failed still holds
+	}
+	return campaign.ExitEnvironment
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "simrun",
+		Short: "Prove a storage engine in a simulated world, measure it on a real disk, look at what it wrote",
+		Long: `simrun runs the Lakebed storage engine and the laboratory around it.
+
+There are three things to do:
+
+  prove     run the engine in a world that breaks on purpose, thousands of times, each time from a seed
+            simrun campaign          many seeds; a failure prints the command that shows it again
+            simrun replay SEED       one of them again, event by event the same
+  measure   run the same code on this machine's disks and sockets
+  inspect   read what the engine wrote, in words
+
+Start with "simrun campaign". It takes about a minute and ends with what to do next.
+
+Exit codes: 0 ok, 1 a promise that was checked is broken, 2 wrong use, 3 the environment failed.
+All commands that print a table print the same facts as JSON with --json.`,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		Args:             explainCommand,
+		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
+	}
+	root.SetFlagErrorFunc(explainFlag)
+	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.versionCommand(), a.workerCommand())
+	return root
+}
+
+// explainCommand names the command that was likely meant.
+func explainCommand(root *cobra.Command, arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	if near := campaign.Nearest(arguments[0], names); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %s?", arguments[0], near)
+	}
+	return fmt.Errorf("unknown command %q; there are: %s", arguments[0], strings.Join(names, ", "))
+}
+
+// explainFlag names the flag that was likely meant.
+func explainFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := campaign.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return err
+}
+
+// printJSON prints one object, for programs.
+func (a *app) printJSON(v any) error {
+	encoder := json.NewEncoder(a.out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("%w: print: %w", campaign.ErrEnvironment, err)
+	}
+	return nil
+}

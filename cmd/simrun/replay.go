@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lakebed/trial/campaign"
+)
+
+// replayFlags is what the command line says about a replay.
+type replayFlags struct {
+	scenario string
+	trace    string
+	until    time.Duration
+	defect   string
+	json     bool
+}
+
+// traceToStderr is what --trace without a file means.
+const traceToStderr = "stderr"
+
+func (a *app) replayCommand() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay SEED|FILE",
+		Short: "Run one trial again, event by event the same",
+		Long: `Run one trial again in this process. The same program gives the same trace hash each time.
+
+A SEED runs the scenario that the default campaign runs with it, or the one that --scenario names. A FILE is a case
+that a campaign has kept; its plan of faults is taken from the file and may have been edited.
+
+--trace shows every event with its virtual time, node and task: on standard error, or in a file with --trace=FILE.
+With --until the world ends early, and what is unfinished then is not judged.
+
+Exit code 0: the promises held. 1: one did not.`,
+		Example: `  simrun replay 17                                  # seed 17 of the default campaign
+  simrun replay 17 --scenario bookie --trace=17.txt # with all its events in a file
+  simrun replay failures/bookie-17-violation.json   # a case that a campaign has kept
+  simrun replay 17 --json                           # verdict, trace hash and counts for a program`,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			switch len(arguments) {
+			case 1:
+				return nil
+			case 0:
+				return fmt.Errorf("replay needs a seed or the file of a case")
+			default:
+				return fmt.Errorf("replay takes one seed or file, not %q (a file for the trace is written --trace=FILE)", arguments)
+			}
+		},
+		RunE: func(_ *cobra.Command, arguments []string) error { return a.replay(f, arguments[0]) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.scenario, "scenario", "", "scenario of the seed (default: as in the default campaign)")
+	flags.StringVar(&f.trace, "trace", "", "print every event; --trace=FILE writes them to a file")
+	flags.Lookup("trace").NoOptDefVal = traceToStderr
+	flags.DurationVar(&f.until, "until", 0, "end the world at this virtual time, such as 350ms")
+	flags.StringVar(&f.defect, "defect", "", "run the trial with this planted bug")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
+	_ = flags.MarkHidden("defect")
+	_ = c.RegisterFlagCompletionFunc("scenario", a.completeScenarios)
+	a.addProfileFlag(c)
+	return c
+}
+
+func (a *app) replay(f replayFlags, target string) error {
+	trace, closeTrace, err := a.openTrace(f.trace)
+	if err != nil {
+		return err
+	}
+	stopProfile, err := a.startProfile()
+	if err != nil {
+		return err
+	}
+	replayed, err := campaign.Replay(campaign.ReplayOptions{
+		Catalogue: a.catalogue, Target: target, Scenario: f.scenario, Defect: f.defect, Trace: trace, Until: f.until,
+	})
+	stopProfile()
+	if closed := closeTrace(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	a.code = replayed.ExitCode()
+	if f.json {
+		return a.printJSON(replayed)
+	}
+	return replayed.WriteText(a.out)
+}
+
+// openTrace returns where events go, and what makes them arrive there.
+func (a *app) openTrace(name string) (io.Writer, func() error, error) {
+	switch name {
+	case "":
+		return nil, func() error { return nil }, nil
+	case traceToStderr:
+		buffered := bufio.NewWriter(a.err)
+		return buffered, buffered.Flush, nil
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: write the trace: %w", campaign.ErrEnvironment, err)
+	}
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	return buffered, func() error {
+		err := buffered.Flush()
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return fmt.Errorf("%w: write the trace: %w", campaign.ErrEnvironment, err)
+		}
+		return nil
+	}, nil
+}

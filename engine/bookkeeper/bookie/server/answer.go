@@ -1,0 +1,143 @@
+package server
+
+import (
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
+)
+
+// answer is the answer to anything but an add, on its way to the writer.
+type answer struct {
+	frame []byte       // from host.Memory; nil if there is nobody to answer
+	entry bookie.Entry // written behind the frame, if it was long
+	lane  *lane        // whose read it answers; nil for what the reader answers itself
+	bytes int64
+}
+
+func (a *answer) release(memory host.Memory) {
+	if a.frame != nil {
+		memory.Put(a.frame)
+	}
+	a.entry.Release()
+	*a = answer{}
+}
+
+// executeAll is the work of one task of a pool.
+func (s *Server) executeAll(p *pool) {
+	for {
+		l, r, ok := p.take()
+		if !ok {
+			return
+		}
+		a := answer{lane: l}
+		if !l.connection.isBroken() {
+			a = s.execute(&r)
+			a.lane = l
+			l.read(a.bytes)
+		}
+		l.connection.deliver(a)
+	}
+}
+
+// execute answers one read or batch read.
+func (s *Server) execute(r *wire.Request) answer {
+	if code := s.fence(r); code != wire.OK {
+		return s.refusal(r, code)
+	}
+	if r.Operation == wire.BatchRead {
+		return s.readBatch(r)
+	}
+	var e bookie.Entry
+	var err error
+	if r.Entry == ledger.NoEntry {
+		e, err = s.store.LastEntry(r.Ledger)
+	} else {
+		e, err = s.store.Read(r.Ledger, r.Entry)
+	}
+	if err != nil {
+		return s.refusal(r, s.code(err))
+	}
+	return s.positive(r, e)
+}
+
+// fence does what a fencing read asks for, and returns once that is durable: the answer that follows, whichever it is,
+// may be taken as proof that the ledger is fenced here.
+func (s *Server) fence(r *wire.Request) wire.Code {
+	switch {
+	case r.Ledger < 0 || r.Entry < ledger.NoEntry || r.Operation == wire.BatchRead && r.Entry < 0:
+		return wire.BadRequest
+	case r.Flags&wire.Fencing == 0:
+		return wire.OK
+	case !r.HasMasterKey:
+		return wire.Unauthorized
+	}
+	if err := s.store.Fence(r.Ledger, r.MasterKey); err != nil {
+		return s.code(err)
+	}
+	s.h.Probe().Mark(host.Event{Name: PointFenceRead, A: int64(r.Ledger), B: int64(r.Entry)})
+	return wire.OK
+}
+
+func (s *Server) positive(r *wire.Request, e bookie.Entry) answer {
+	response := responseTo(r, wire.OK)
+	head := wire.ReadResponseOverheadBytes
+	if len(e.Body) >= s.config.GatheredFrameMin {
+		frame := response.AppendPrefix(s.h.Memory().Get(head)[:0], len(e.Body))
+		return answer{frame: frame, entry: e, bytes: int64(head + len(e.Body))}
+	}
+	response.Body = e.Body
+	frame := response.Append(s.h.Memory().Get(head + len(e.Body))[:0])
+	e.Release()
+	return answer{frame: frame, bytes: int64(len(frame))}
+}
+
+// refusal is the answer without a body.
+func (s *Server) refusal(r *wire.Request, code wire.Code) answer {
+	response := responseTo(r, code)
+	frame := response.Append(s.h.Memory().Get(response.FrameBytes(0))[:0])
+	return answer{frame: frame, bytes: int64(len(frame))}
+}
+
+func responseTo(r *wire.Request, code wire.Code) wire.Response {
+	return wire.Response{
+		Version: r.Version, Operation: r.Operation, Code: code,
+		Ledger: r.Ledger, Entry: r.Entry, RequestID: r.RequestID,
+	}
+}
+
+// readBatch answers with as many following entries as the request and the server allow, as BookKeeper counts them: the
+// whole frame is at most as long as asked for, except that the first entry is always there.
+func (s *Server) readBatch(r *wire.Request) answer {
+	bytesMax := min(r.MaxSize, s.config.BatchReadBytes)
+	limits := bookie.Limits{Entries: s.config.BatchReadMax, Bytes: max(bytesMax-wire.BatchResponseOverheadBytes, 1)}
+	if r.MaxCount > 0 {
+		limits.Entries = min(limits.Entries, int(r.MaxCount))
+	}
+	entries, err := s.store.ReadRange(r.Ledger, r.Entry, limits)
+	if err != nil {
+		return s.refusal(r, s.code(err))
+	}
+	count, bodyBytes := fitting(entries, bytesMax)
+	response := responseTo(r, wire.OK)
+	frame := response.AppendPrefix(s.h.Memory().Get(response.FrameBytes(bodyBytes))[:0], bodyBytes)
+	for i := range entries {
+		if i < count {
+			frame = wire.AppendEntry(frame, entries[i].Body)
+		}
+		entries[i].Release()
+	}
+	return answer{frame: frame, bytes: int64(len(frame))}
+}
+
+// fitting is how many of the entries fit into a frame, and the bytes they take there with their sizes.
+func fitting(entries []bookie.Entry, frameBytesMax int64) (count, bodyBytes int) {
+	for i := range entries {
+		next := bodyBytes + wire.BatchResponsePerEntryBytes + len(entries[i].Body)
+		if i > 0 && int64(wire.BatchResponseOverheadBytes+next) > frameBytesMax {
+			break
+		}
+		count, bodyBytes = i+1, next
+	}
+	return count, bodyBytes
+}

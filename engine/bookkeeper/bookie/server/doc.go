@@ -1,0 +1,37 @@
+// Package server lets clients reach a bookie's store over BookKeeper's version 2 protocol.
+//
+// # What it promises
+//
+//   - An add is answered only after the store has completed it, so what is acknowledged is durable.
+//   - A fencing read gets no answer, positive or negative, before the fence is durable. Upstream sends the negative one
+//     at once, and a bookie that then crashes has forgotten a fence that recovery relies on.
+//   - Whatever arrives with one read of a connection goes to the store together, and whatever is completed meanwhile is
+//     answered with one write.
+//   - Adds do not wait behind reads, nor plain reads behind fences: reads and fences have a fixed number of tasks each,
+//     which take the connections in turn.
+//   - Memory is bounded by Config, whatever peers do. A connection whose bounds are reached is not read from any more:
+//     TCP carries the pressure to the client.
+//   - Bytes that are no packet end their connection, after what it asked before is answered. An unknown protocol version
+//     is answered with wire.BadVersion. Nobody else notices.
+//   - Close answers what was accepted, for at most Config.DrainMax, and returns when no task is left.
+//
+// # What it does not promise
+//
+//   - Answers come in no particular order, and two requests that are under way together take effect in any order.
+//   - There is no authentication: every auth is answered with wire.AuthDisabled. There is no version 3: such a
+//     connection is closed, and the log says why.
+//
+// # Who owns what
+//
+// All tasks are in one child group of the given one: "accept", the reading and the fencing tasks, and "read" and "write"
+// for each connection. The reader owns the connection's input buffer; bodies of adds lie in it until Submit has copied
+// them. A batch goes from the reader to the store, and comes back to the writer through connection.completed. An answer
+// to a read belongs to the writer once it is in connection.answers. Only the writer closes a connection, except that
+// Close cuts those which do not drain.
+//
+// # The end of a connection
+//
+// The reader stops at the end of the stream, at an error, or when the server drains. The writer goes on until nothing
+// is under way and the reader has stopped. If it cannot write any more it closes the connection, which wakes the reader,
+// and lets what is under way come back without answering it.
+package server

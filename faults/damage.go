@@ -1,0 +1,148 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"lakebed/sim/disk"
+)
+
+// Wound is a place where the plan destroyed synced bytes. The list of wounds is what explains a loss.
+type Wound struct {
+	ID     string // of the element
+	At     time.Duration
+	Node   string
+	Volume string
+	Path   string
+	Offset int64
+	Length int64 // in bytes; one for a flipped bit
+}
+
+// Damage returns the wounds so far, in order.
+func (d *Driver) Damage() []Wound { return append([]Wound(nil), d.wounds...) }
+
+// damage does the damage of an element at once. It strikes files by chance, whatever their size, and within a file bytes
+// that hold something: a flipped bit in a journal's unused tail would prove nothing.
+func (d *Driver) damage(v *volume, e *Element) {
+	rng, model := d.stream(e), v.sim.Model()
+	for range max(e.Params.Times, 1) {
+		path, offset, ok := vulnerable(model, e.Target.Path, rng)
+		if !ok {
+			return // nothing synced, or nothing but zeros
+		}
+		w := Wound{ID: e.ID, At: d.world.Elapsed(), Node: v.node, Volume: v.name, Path: path.Path, Offset: offset, Length: 1}
+		var err error
+		if e.Kind == BitRot {
+			err = model.Rot(w.Path, w.Offset, uint(rng.IntN(8)))
+		} else {
+			w.Length = min(max(e.Params.Length, 1), path.Size-offset)
+			err = model.Latent(w.Path, w.Offset, w.Length)
+		}
+		if err == nil {
+			d.wounds = append(d.wounds, w)
+		}
+	}
+}
+
+// vulnerable draws a durable file among those that match, and the offset of one of its bytes that is not zero.
+func vulnerable(model *disk.Disk, pattern string, rng *rand.Rand) (disk.PathInfo, int64, bool) {
+	var candidates []disk.PathInfo
+	for _, info := range model.Paths() {
+		if info.Size > 0 && matches(pattern, info.Path) {
+			candidates = append(candidates, info)
+		}
+	}
+	for len(candidates) > 0 {
+		i := rng.IntN(len(candidates))
+		if offset, ok := writtenByte(model, candidates[i], rng); ok {
+			return candidates[i], offset, true
+		}
+		candidates = slices.Delete(candidates, i, i+1)
+	}
+	return disk.PathInfo{}, 0, false
+}
+
+// scanBytesMax bounds how much of a file is searched for bytes that are not zero.
+const scanBytesMax = 256 << 20
+
+// writtenByte draws a page of the file that holds something, and then one byte of it. The model shows what readers see
+// and not the media, so a page with unsynced writes may count as written although its durable bytes are zero; what is
+// damaged there is hidden until a crash drops the writes.
+func writtenByte(model *disk.Disk, info disk.PathInfo, rng *rand.Rand) (int64, bool) {
+	f := openFile(model, info.Path)
+	if f == nil {
+		return 0, false // its name is gone, though not yet durably
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	var written []int64
+	for from := int64(0); from < min(info.Size, scanBytesMax); from += disk.PageSize {
+		if readPage(f, from, info.Size) != [disk.PageSize]byte{} {
+			written = append(written, from)
+		}
+	}
+	if len(written) == 0 {
+		return 0, false
+	}
+	from := written[rng.IntN(len(written))]
+	var places []int64
+	for i, b := range readPage(f, from, info.Size) {
+		if b != 0 {
+			places = append(places, from+int64(i))
+		}
+	}
+	return places[rng.IntN(len(places))], true
+}
+
+// readPage reads the durable part of a page. What cannot be read, because damage was there before, is zero.
+func readPage(f *disk.File, from, size int64) [disk.PageSize]byte {
+	var page [disk.PageSize]byte
+	f.ReadAt(page[:min(disk.PageSize, size-from)], from) //nolint:errcheck // what was read counts
+	return page
+}
+
+// openFile opens a file of the model by its path. Nil: it is not there.
+func openFile(model *disk.Disk, path string) *disk.File {
+	parent, name := "", path
+	if slash := strings.LastIndexByte(path, '/'); slash >= 0 {
+		parent, name = path[:slash], path[slash+1:]
+	}
+	dir := openDirectory(model, parent)
+	if dir == nil {
+		return nil
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+func isDirectory(model *disk.Disk, path string) bool { return openDirectory(model, path) != nil }
+
+// openDirectory opens a directory of the model by its path, the root's being empty. It looks before it opens, because
+// the model would make what is missing. Nil: it is not there.
+func openDirectory(model *disk.Disk, path string) *disk.Dir {
+	dir := model.Root()
+	if path == "" {
+		return dir
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		entries, err := dir.List()
+		if err != nil {
+			return nil
+		}
+		is := false
+		for _, entry := range entries {
+			is = is || entry.Dir && entry.Name == name
+		}
+		if !is {
+			return nil
+		}
+		if dir, err = dir.Sub(name); err != nil {
+			return nil
+		}
+	}
+	return dir
+}

@@ -1,0 +1,123 @@
+package faults
+
+import (
+	"time"
+
+	"lakebed/sim"
+)
+
+// How often the driver looks whether a node that was told to stop has ended: each time twice as late, within bounds.
+const (
+	stopLookMin = 10 * time.Millisecond
+	stopLookMax = 10 * time.Second
+)
+
+// node is what the driver does to a node of the world.
+type node struct {
+	sim *sim.Node
+
+	down  bool // taken down by the plan, and not started again since
+	order int  // counts the take-downs; a restart that belongs to an earlier one is void
+	epoch int  // the process that was taken down
+
+	pausedEpoch int // the process that is paused, and until when
+	pausedUntil time.Duration
+	refuses     bool // dials, now or earlier
+}
+
+func (d *Driver) node(name string) *node {
+	n := d.nodes[name]
+	if n == nil {
+		n = &node{sim: d.world.Node(name)}
+		d.nodes[name] = n
+	}
+	return n
+}
+
+func (d *Driver) strikeNode(e *Element) {
+	n := d.node(e.Target.Node)
+	switch e.Kind {
+	case Kill, PowerCut, Stop:
+		d.takeDown(n, e)
+	case Pause:
+		d.pause(n, e.Params.For)
+	case ClockJump:
+		n.sim.JumpClock(e.Params.Jump)
+	case Refuse:
+		n.refuses = true
+		d.links.net.RefuseDials(n.sim.Name(), e.Params.For)
+	}
+}
+
+// takeDown ends a node and orders its restart. A node that is down by the plan may be hit again: by a power cut, which
+// takes what a kill left in the page cache, and the later order of restart counts. One that is down for reasons of its
+// own stays so.
+func (d *Driver) takeDown(n *node, e *Element) {
+	running := n.sim.Running()
+	n.down = n.down && !running // it may have been started by others
+	switch e.Kind {
+	case Kill:
+		n.sim.Crash(sim.KillProcess())
+	case PowerCut:
+		n.sim.Crash(sim.PowerCut(e.Params.Survival))
+	case Stop:
+		n.sim.Stop()
+	}
+	if !running && (!n.down || e.Kind != PowerCut) {
+		return
+	}
+	n.down, n.epoch = true, n.sim.Epoch()
+	n.order++
+	if !e.Params.StaysDown {
+		d.restartAfter(n, e.Params.RestartAfter, stopLookMin)
+	}
+}
+
+// restartAfter starts the node again once it has ended and this much time has passed. It must not start a node whose
+// tasks still unwind, so even an immediate restart is left to a callback. A node that was told to stop ends when it
+// likes; nobody tells the driver, so it looks again.
+func (d *Driver) restartAfter(n *node, after, look time.Duration) {
+	order := n.order
+	d.world.At(after, func() {
+		switch {
+		case order != n.order:
+			// Taken down again since: that order counts.
+		case n.sim.Epoch() != n.epoch:
+			n.down = false // somebody else was faster
+		case n.sim.Running():
+			d.restartAfter(n, look, min(2*look, stopLookMax))
+		default:
+			n.down = false
+			d.actions.Restart(n.sim.Name())
+		}
+	})
+}
+
+// pause holds the node. Of pauses that overlap, the one that ends last counts, but only for the process it held.
+func (d *Driver) pause(n *node, length time.Duration) {
+	if !n.sim.Running() {
+		return
+	}
+	if n.pausedEpoch != n.sim.Epoch() {
+		n.pausedEpoch, n.pausedUntil = n.sim.Epoch(), 0
+	}
+	n.pausedUntil = max(n.pausedUntil, d.world.Elapsed()+length)
+	n.sim.Pause()
+	d.world.At(length, func() {
+		if n.pausedEpoch == n.sim.Epoch() && d.world.Elapsed() >= n.pausedUntil {
+			n.sim.Resume()
+		}
+	})
+}
+
+// healNode ends what goes on with a node. One that is down comes back at once.
+func (d *Driver) healNode(n *node) {
+	n.sim.Resume()
+	if n.refuses {
+		d.links.net.RefuseDials(n.sim.Name(), 0)
+	}
+	if n.down {
+		n.order++
+		d.restartAfter(n, 0, stopLookMin)
+	}
+}

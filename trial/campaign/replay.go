@@ -1,0 +1,132 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"lakebed/trial"
+)
+
+// ReplayOptions says which trial to run again.
+type ReplayOptions struct {
+	Catalogue Catalogue
+	// Target is a seed, decimal or 0x hexadecimal, or the file of a case.
+	Target string
+	// Scenario of the seed. Empty: the one that the default campaign runs with it.
+	Scenario string
+	Defect   string
+	Trace    io.Writer     // one line an event; nil: none
+	Until    time.Duration // virtual time at which to stop; zero: run to the end
+}
+
+// Replayed is a trial that was run again. Its JSON form is what simrun replay --json prints.
+type Replayed struct {
+	Scenario         string           `json:"scenario"`
+	Seed             uint64           `json:"seed"`
+	Defect           string           `json:"defect,omitempty"`
+	Verdict          trial.Verdict    `json:"verdict"`
+	TraceHash        string           `json:"trace_hash"`
+	Events           int64            `json:"events"`
+	Image            string           `json:"image"` // hash of all disks at the end
+	SimulatedSeconds float64          `json:"simulated_seconds"`
+	WallSeconds      float64          `json:"wall_seconds"`
+	ClientOperations int64            `json:"client_operations"`
+	Findings         []trial.Finding  `json:"findings"`
+	Answers          map[string]int64 `json:"answers"`
+	Faults           map[string]int64 `json:"faults"`
+	Marks            map[string]int64 `json:"marks"`
+	// Recorded is the trace hash that the case file has; empty for a seed, and where the trial had not ended.
+	Recorded string `json:"recorded_trace_hash,omitempty"`
+	Build    Build  `json:"build"`
+
+	result  trial.Result
+	partial bool // stopped by Until
+}
+
+// ExitCode is what a command that replayed this trial should exit with.
+func (r *Replayed) ExitCode() int {
+	if r.result.Failed() {
+		return ExitBroken
+	}
+	return ExitOK
+}
+
+// Replay runs a trial again, in this process.
+func Replay(o ReplayOptions) (*Replayed, error) {
+	if o.Until < 0 {
+		return nil, fmt.Errorf("%w: a trial cannot stop before its begin, at %s", ErrUsage, o.Until)
+	}
+	options, recorded, err := o.trial()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	result := o.Catalogue.Run(options)
+	r := &Replayed{
+		Scenario: options.Scenario.Name, Seed: options.Seed, Defect: options.Defect,
+		Verdict: result.Verdict, TraceHash: hexHash(result.Hash), Events: result.Events, Image: hexHash(result.Image),
+		SimulatedSeconds: result.Simulated.Seconds(), WallSeconds: time.Since(start).Seconds(),
+		ClientOperations: result.Operations, Findings: result.Findings,
+		Answers: result.Answers, Faults: result.Effects, Marks: result.Marks,
+		Recorded: recorded, Build: ThisBuild(), result: result, partial: o.Until > 0,
+	}
+	r.fillEmpty()
+	return r, nil
+}
+
+// fillEmpty has JSON say [] and {} where there is nothing: null asks every reader for a special case.
+func (r *Replayed) fillEmpty() {
+	if r.Findings == nil {
+		r.Findings = []trial.Finding{}
+	}
+	for _, counts := range []*map[string]int64{&r.Answers, &r.Faults, &r.Marks} {
+		if *counts == nil {
+			*counts = map[string]int64{}
+		}
+	}
+}
+
+func hexHash(hash uint64) string { return fmt.Sprintf("%016x", hash) }
+
+// trial finds out what to run, and which trace hash it had before.
+func (o *ReplayOptions) trial() (options trial.Options, recorded string, err error) {
+	options = trial.Options{Defect: o.Defect, Trace: o.Trace, Until: o.Until}
+	name := o.Scenario
+	if seed, err := strconv.ParseUint(o.Target, 0, 64); err == nil {
+		options.Seed = seed
+	} else if _, missing := os.Stat(o.Target); errors.Is(missing, os.ErrNotExist) {
+		return options, "", fmt.Errorf("%w: %q is neither a seed nor a file that exists", ErrUsage, o.Target)
+	} else {
+		c, err := ReadCase(o.Target)
+		if err != nil {
+			return options, "", err
+		}
+		if name != "" && name != c.Result.Scenario {
+			return options, "", fmt.Errorf("%w: %s is a case of scenario %s, not %s", ErrUsage, o.Target, c.Result.Scenario, name)
+		}
+		name, options.Seed, options.Plan = c.Result.Scenario, c.Result.Seed, c.Plan()
+		if o.Defect == "" {
+			options.Defect = c.Defect
+		}
+		if c.Result.Hash != 0 {
+			recorded = hexHash(c.Result.Hash)
+		}
+	}
+	options.Scenario, err = o.scenario(name, options.Seed)
+	return options, recorded, err
+}
+
+func (o *ReplayOptions) scenario(name string, seed uint64) (trial.Scenario, error) {
+	if name != "" {
+		return o.Catalogue.find(name)
+	}
+	m, err := newMix(o.Catalogue, nil)
+	if err != nil {
+		return trial.Scenario{}, err
+	}
+	return m.of(seed), nil
+}

@@ -1,0 +1,36 @@
+package trial
+
+import (
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/entrylog"
+	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/engine/bookkeeper/bookie/lastmark"
+	"lakebed/engine/bookkeeper/bookie/ledgertable"
+	"lakebed/engine/host"
+)
+
+// MarkEndedByItself is hit when a bookie stopped or failed to start because of an error that it met.
+const MarkEndedByItself = "trial.ended-by-itself"
+
+// RequiredMarks names the rare states that a campaign exists for: one that was not reached proves less than it seems.
+func RequiredMarks() []string {
+	points := []host.Point{
+		journal.PointGroupWritten, journal.PointGroupSynced, journal.PointRolled, journal.PointPrepared, journal.PointTrimmed,
+		journal.PointReplayedGroup, journal.PointTornTail, journal.PointUndecided, journal.PointSyncFailed,
+		entrylog.PointClosed, entrylog.PointAbandoned, entrylog.PointRemoved, entrylog.PointReadAhead,
+		entrylog.PointRescanned, entrylog.PointOrphan, entrylog.PointOverlap,
+		ledgertable.PointSnapshot, lastmark.PointWritten,
+		bookie.PointSlowed, bookie.PointCacheFull, bookie.PointFenceDurable, bookie.PointRefusedFenced,
+		bookie.PointRefusedLimbo, bookie.PointUnknown, bookie.PointDeleted, bookie.PointRefusedDeleted,
+		bookie.PointSwapped, bookie.PointSwappedReaders, bookie.PointFenceInFlush, bookie.PointCheckpointRetry,
+		bookie.PointReplayFlush, bookie.PointLimbo, bookie.PointFailed, bookie.PointClosed,
+	}
+	names := []string{MarkEndedByItself, MarkReplayCut}
+	for _, p := range points {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+// MarkReplayCut is hit when a bookie is crashed while it starts.
+const MarkReplayCut = "trial.crashed-during-start"

@@ -1,0 +1,75 @@
+package trial
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/entrylog"
+	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/engine/bookkeeper/bookie/lastmark"
+	"lakebed/engine/bookkeeper/bookie/ledgertable"
+	"lakebed/engine/host"
+	"lakebed/faults"
+)
+
+// mix is the scenario's weights of fault kinds.
+func (s *Scenario) mix() (faults.Mix, error) {
+	mix, err := faults.ParseMix(s.Faults)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return mix, nil
+}
+
+// drawPlan draws what breaks.
+func drawPlan(s *Scenario, r *rand.Rand) faults.Plan {
+	mix, err := s.mix()
+	if err != nil {
+		panic(err) // ParseScenario has looked at it
+	}
+	return faults.Draw(r, mix, s.shape())
+}
+
+// shape is what there is to break. Points at which a crash is likely to find something are likely to be drawn.
+func (s *Scenario) shape() faults.Shape {
+	shape := faults.Shape{
+		Duration:    s.work(),
+		ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600,
+		Nodes: []faults.NodeShape{{
+			Name: bookieNode, Volumes: []string{bookie.JournalVolume, bookie.LedgerVolume}, Points: points(),
+		}},
+	}
+	for i := range s.Remote {
+		shape.Peers = append(shape.Peers, remoteNode(i))
+	}
+	if s.Damage {
+		shape.Allowance = faults.Allowance{Damage: true, Fragile: map[string]bool{bookieNode: true}}
+	}
+	return shape
+}
+
+func points() []faults.PointShape {
+	often := func(p host.Point, weight int) faults.PointShape {
+		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 400}
+	}
+	rare := func(p host.Point, weight int) faults.PointShape {
+		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 6}
+	}
+	return []faults.PointShape{
+		often(journal.PointGroupWritten, 4), often(journal.PointGroupSynced, 4), often(bookie.PointAccepted, 2),
+		rare(journal.PointRolled, 2), rare(journal.PointPrepared, 1), rare(journal.PointTrimmed, 2),
+		rare(journal.PointReplayedGroup, 3), rare(journal.PointTornTail, 2), rare(journal.PointSyncFailed, 1),
+		rare(entrylog.PointBytesWritten, 3), rare(entrylog.PointBytesSynced, 3), rare(entrylog.PointClosed, 2),
+		rare(entrylog.PointRemoved, 2), rare(entrylog.PointRescanned, 2), rare(entrylog.PointOrphan, 1),
+		rare(entrylog.PointAbandoned, 1),
+		rare(ledgertable.PointWritten, 3), rare(ledgertable.PointSynced, 2), rare(ledgertable.PointSnapshot, 2),
+		rare(lastmark.PointWritten, 3),
+		rare(bookie.PointSwapped, 2), rare(bookie.PointPublished, 3), rare(bookie.PointTableWritten, 3),
+		rare(bookie.PointCheckpointed, 2), rare(bookie.PointReplayed, 3), rare(bookie.PointReplayFlush, 2),
+		rare(bookie.PointLimbo, 1), rare(bookie.PointFenceAccepted, 3), rare(bookie.PointFenceDurable, 3),
+		rare(bookie.PointDeleted, 2), rare(bookie.PointServing, 1), rare(bookie.PointClosed, 1),
+	}
+}
+
+func remoteNode(i int) string { return fmt.Sprintf("client-%d", i+1) }
