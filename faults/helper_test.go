@@ -203,13 +203,57 @@ func step(h host.Host, off int64) error {
 	if _, err := host.WriteFull(f, [][]byte{text[:100], text[100:]}, off); err != nil {
 		return err
 	}
-	if _, err := host.ReadFull(f, text, off); err != nil {
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	if _, err := host.ReadFull(f, make([]byte, size), 0); err != nil {
 		return err
 	}
 	if err := f.Allocate(off, 4096); err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), dir.SyncDir(), root.SyncDir())
+}
+
+// alone runs a plan against one node "a" whose boot the test gives. A node that crashed boots again.
+func alone(t *testing.T, seed uint64, plan Plan, boot func(h host.Host, life int)) (*sim.World, *Driver) {
+	t.Helper()
+	w := sim.New(sim.Config{Seed: seed})
+	n := w.NewNode("a")
+	start := func() {
+		life := n.Epoch() + 1
+		n.Start(func(h host.Host) error {
+			boot(h, life)
+			return nil
+		})
+	}
+	d := NewDriver(w, plan, Actions{Restart: func(string) { start() }})
+	w.OnMark(func(n *sim.Node, e host.Event) { d.OnMark(n, string(e.Name)) })
+	w.SetPerhaps(func(n *sim.Node, p host.Point) bool { return d.Perhaps(n, string(p)) })
+	start()
+	if v := w.Run(time.Hour); v.Failed() {
+		t.Fatalf("the world did not finish:\n%s", v.String())
+	}
+	return w, d
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// newFile makes a file in the test volume of a node.
+func newFile(t *testing.T, h host.Host, name string) (host.Dir, host.File) {
+	t.Helper()
+	dir, err := h.Disk(testVolume)
+	must(t, err)
+	f, err := dir.Create(name)
+	must(t, err)
+	must(t, dir.SyncDir())
+	return dir, f
 }
 
 // one is a plan of one element at a moment when the rig is warm.

@@ -117,12 +117,18 @@ func (c *Client) deleteLedger() bool {
 // flush asks for a checkpoint. It is no operation of a client's history: it must not change any answer.
 func (c *Client) flush() bool { return c.goesOn(c.store.Flush()) }
 
-// Verify reads everything that was ever sent, as final reads: the world is healed by now. It goes on as long as the
+// Verify reads everything that was ever sent, as final reads: the world is healed by now. Then it tries to add to every
+// ledger that was to be fenced or deleted, which must not work where that was acknowledged. It goes on as long as the
 // bookie does.
 func (c *Client) Verify() bool {
 	ok := true
 	c.lab.Everything(func(id ledger.ID, entry ledger.EntryID) {
 		ok = ok && c.readEntry(id, entry, true)
 	})
-	return ok
+	for _, b := range c.lab.ledgers {
+		if b.fenced || b.deleted {
+			ok = ok && c.send(b, b.append(c.rand, &c.lab.mix), 0, false)
+		}
+	}
+	return ok && c.list()
 }

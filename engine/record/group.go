@@ -15,7 +15,7 @@ const (
 	HeaderSize      = 16
 	MaxGroupBytes   = 1 << 28 // a decoder refuses longer groups before it allocates
 	copyLimitBytes  = 2048    // longer bodies are gathered by reference instead of copied
-	chunkBytes      = 64 << 10
+	chunkBytes      = 32 << 10
 )
 
 const (

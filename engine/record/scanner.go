@@ -11,7 +11,7 @@ import (
 )
 
 // classifyPages is how many pages classify reads at a time.
-const classifyPages = 64
+const classifyPages = 16
 
 // View is one whole, verified group. Its bytes are valid until the next call of Next.
 type View struct {
@@ -144,7 +144,7 @@ func verifyRecords(records []byte, h groupHeader) error {
 // classify looks at everything from the failed group on. A later header of this file that knows the failed group as
 // durable proves rot. Only zeros: nothing was begun here. Anything else may be a write that a crash cut short.
 func (s *Scanner) classify(cause error) error {
-	window := make([]byte, classifyPages*Align)
+	window := make([]byte, min(classifyPages*Align, max(s.size-s.offset, 0)))
 	empty := true
 	for at := s.offset; at < s.size; at += int64(len(window)) {
 		n, err := host.ReadFull(s.file, window[:min(int64(len(window)), s.size-at)], at)

@@ -186,12 +186,13 @@ func (c *clients) firstLife() {
 	c.one(6, 0, 100, false)
 }
 
-// crowd has several clients write, read and force checkpoints at once.
+// crowd has several clients write, read and force checkpoints at once. The first writes so many groups that the
+// journal rolls while a checkpoint is under way.
 func (c *clients) crowd() {
 	tasks := c.h.Root().New("crowd")
 	for id := range ledger.ID(3) {
 		tasks.Go("writer", func() {
-			for e := range ledger.EntryID(8) {
+			for e := range ledger.EntryID(22 - 8*id) {
 				c.one(20+id, 2*e, 60+int(id)*1200, false)
 				c.sees(20+id, 2*e)
 			}

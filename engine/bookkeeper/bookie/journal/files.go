@@ -13,7 +13,7 @@ import (
 
 const (
 	suffix      = ".journal"
-	fillBytes   = 1 << 20                // zero-filled at a time
+	fillBytes   = 64 << 10               // zero-filled at a time
 	retryPause  = 100 * time.Millisecond // between attempts to prepare a file
 	idDigits    = 16
 	fileKindTag = "JRNL"

@@ -42,8 +42,13 @@ func (s *Server) executeAll(p *pool) {
 
 // execute answers one read or batch read.
 func (s *Server) execute(r *wire.Request) answer {
-	if code := s.fence(r); code != wire.OK {
-		return s.refusal(r, code)
+	if r.Ledger < 0 || r.Entry < ledger.NoEntry || r.Operation == wire.BatchRead && r.Entry < 0 {
+		return s.refusal(r, wire.BadRequest)
+	}
+	if r.Flags&wire.Fencing != 0 {
+		if code := s.fence(r); code != wire.OK {
+			return s.refusal(r, code)
+		}
 	}
 	if r.Operation == wire.BatchRead {
 		return s.readBatch(r)
@@ -64,12 +69,7 @@ func (s *Server) execute(r *wire.Request) answer {
 // fence does what a fencing read asks for, and returns once that is durable: the answer that follows, whichever it is,
 // may be taken as proof that the ledger is fenced here.
 func (s *Server) fence(r *wire.Request) wire.Code {
-	switch {
-	case r.Ledger < 0 || r.Entry < ledger.NoEntry || r.Operation == wire.BatchRead && r.Entry < 0:
-		return wire.BadRequest
-	case r.Flags&wire.Fencing == 0:
-		return wire.OK
-	case !r.HasMasterKey:
+	if !r.HasMasterKey {
 		return wire.Unauthorized
 	}
 	if err := s.store.Fence(r.Ledger, r.MasterKey); err != nil {

@@ -12,7 +12,7 @@ type pool struct {
 	h     host.Host
 	mutex host.Mutex
 	work  host.Cond
-	ready []*lane // lanes that may be served, each once, in turn
+	ready fifo[*lane] // lanes that may be served, each once, in turn
 	ended bool
 
 	bytes     int64 // of answers not yet written, over all lanes
@@ -24,9 +24,9 @@ type pool struct {
 type lane struct {
 	connection *connection
 	pool       *pool
-	pending    []wire.Request // in order of arrival; without bodies
-	listed     bool           // in ready
-	bytes      int64          // of answers not yet written
+	pending    fifo[wire.Request] // without bodies
+	listed     bool               // in ready
+	bytes      int64              // of answers not yet written
 }
 
 func newPool(h host.Host, g host.Group, name string, bytesMax, laneBytes int64) *pool {
@@ -41,13 +41,13 @@ func (l *lane) put(r *wire.Request) {
 	p := l.pool
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	l.pending = append(l.pending, *r)
+	l.pending.push(*r)
 	p.list(l)
 }
 
 // list lets a lane be served, if it has something to do and its peer takes its answers. The mutex must be held.
 func (p *pool) list(l *lane) {
-	if l.listed || len(l.pending) == 0 {
+	if l.listed || l.pending.len() == 0 {
 		return
 	}
 	if l.bytes >= p.laneBytes {
@@ -55,7 +55,7 @@ func (p *pool) list(l *lane) {
 		return
 	}
 	l.listed = true
-	p.ready = append(p.ready, l)
+	p.ready.push(l)
 	p.work.Signal()
 }
 
@@ -63,15 +63,13 @@ func (p *pool) list(l *lane) {
 func (p *pool) take() (*lane, wire.Request, bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for len(p.ready) == 0 || p.bytes >= p.bytesMax {
-		if p.ended && len(p.ready) == 0 || !p.work.Wait() {
+	for p.ready.len() == 0 || p.bytes >= p.bytesMax {
+		if p.ended && p.ready.len() == 0 || !p.work.Wait() {
 			return nil, wire.Request{}, false
 		}
 	}
-	l := p.ready[0]
-	p.ready = append(p.ready[:0], p.ready[1:]...)
-	r := l.pending[0]
-	l.pending = append(l.pending[:0], l.pending[1:]...)
+	l := p.ready.pop()
+	r := l.pending.pop()
 	l.listed = false
 	p.list(l)
 	return l, r, true
@@ -107,7 +105,32 @@ func (l *lane) written(bytes int64) {
 func (p *pool) end() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	invariant.Check(len(p.ready) == 0 && p.bytes == 0, "a pool ends after its connections")
+	invariant.Check(p.ready.len() == 0 && p.bytes == 0, "a pool ends after its connections")
 	p.ended = true
 	p.work.Broadcast()
+}
+
+// fifo is a queue without bound; its owner has one.
+type fifo[T any] struct {
+	items []T
+	first int
+}
+
+func (f *fifo[T]) len() int { return len(f.items) - f.first }
+
+func (f *fifo[T]) push(item T) { f.items = append(f.items, item) }
+
+// pop takes the oldest item. What was popped is moved over once it is half of the queue, so that each item moves at
+// most once.
+func (f *fifo[T]) pop() T {
+	var none T
+	item := f.items[f.first]
+	f.items[f.first] = none
+	f.first++
+	if 2*f.first >= len(f.items) {
+		left := copy(f.items, f.items[f.first:])
+		clear(f.items[left:])
+		f.items, f.first = f.items[:left], 0
+	}
+	return item
 }

@@ -7,6 +7,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/wire"
 	"lakebed/engine/host"
+	"lakebed/internal/invariant"
 )
 
 var errVersion3 = errors.New("the peer speaks protocol version 3, which is not served: set useV2WireProtocol=true")
@@ -26,9 +27,7 @@ func (c *connection) read() {
 	r := &reader{c: c, in: wire.NewInput(c.server.h.Memory(), config.InputBufferBytes, config.FrameBytesMax)}
 	err := r.serve()
 	r.in.Release()
-	if r.batch != nil {
-		c.giveBack(r.batch)
-	}
+	invariant.Check(r.batch == nil, "a reader ends with nothing collected")
 	c.explain(err)
 	c.readerEnds()
 }

@@ -174,7 +174,6 @@ func (s *Server) awaitDrain() {
 func (s *Server) awaitConnections() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for len(s.connections) > 0 {
-		s.gone.Wait()
+	for len(s.connections) > 0 && s.gone.Wait() {
 	}
 }

@@ -1,0 +1,198 @@
+package channel
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
+	"lakebed/internal/invariant"
+)
+
+// Points of the channel. A is a ledger and B an entry where one request is meant; Extra is the peer.
+const (
+	PointInLine     host.Point = "channel.in-line"      // a request waits for the answer to another with the same key
+	PointNoRoom     host.Point = "channel.no-room"      // a submitter waits
+	PointTimedOut   host.Point = "channel.timed-out"    // a request got no answer in time
+	PointLate       host.Point = "channel.late"         // the answer to a request that had timed out has come
+	PointBroken     host.Point = "channel.broken"       // A requests were under way
+	PointImpatient  host.Point = "channel.impatient"    // an answer was owed for too long
+	PointProtocol   host.Point = "channel.protocol"     // an answer to nothing
+	PointNextInLine host.Point = "channel.next-in-line" // a request that waited in line goes out
+)
+
+const never time.Duration = math.MaxInt64
+
+// Channel is one connection to a bookie. All methods may be called from any task.
+type Channel struct {
+	h      host.Host
+	config Config
+	conn   host.Conn
+	tasks  host.Group
+
+	mutex    host.Mutex
+	room     host.Cond // submitters wait for requests to be answered and bytes to be written
+	work     host.Cond // the writer waits for output
+	sweeping host.Cond // the sweeper waits for the next deadline
+
+	lines     map[key]*call // the calls on the wire
+	calls     int
+	first     *call // all calls in the order in which they were taken, those in line included
+	last      *call
+	free      *call // linked by next
+	output    []byte
+	waiting   int64         // bytes of requests in line
+	sweepAt   time.Duration // when the sweeper looks again
+	requestID int64
+	broken    error
+}
+
+// Dial connects to a bookie. The channel's tasks are in a child of g; the owner calls Close.
+func Dial(h host.Host, g host.Group, addr string, scope *host.Scope, config Config) (*Channel, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("channel configuration: %w", err)
+	}
+	conn, err := h.Net().Dial(addr, scope)
+	if err != nil {
+		return nil, fmt.Errorf("bookie %s: %w", addr, err)
+	}
+	conn.Limits(0, config.WriteStall) // silence is judged by what is owed, not by the connection
+	tasks := g.New("channel")
+	m := h.NewMutex("channel")
+	c := &Channel{
+		h: h, config: config, conn: conn, tasks: tasks,
+		mutex: m, room: tasks.NewCond(m), work: tasks.NewCond(m), sweeping: tasks.NewCond(m),
+		lines: make(map[key]*call), sweepAt: never,
+	}
+	tasks.Go("write", c.write)
+	tasks.Go("read", c.read)
+	tasks.Go("sweep", c.sweep)
+	return c, nil
+}
+
+// Peer is the bookie's address.
+func (c *Channel) Peer() string { return c.conn.Peer() }
+
+// Err is nil while the channel works. Afterwards it says why it ended: ErrBroken, and with it host.ErrClosed,
+// host.ErrReset, host.ErrTimeout, io.EOF or ErrProtocol.
+func (c *Channel) Err() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.broken
+}
+
+// Outstanding is the number of requests without an answer, those that timed out included.
+func (c *Channel) Outstanding() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.calls
+}
+
+// Submit takes a request, waiting for room. With an error it was not taken: nothing was sent, and Completed is not
+// called.
+func (c *Channel) Submit(r *Request) error { return c.take(r, true) }
+
+// Offer is Submit for callers that must not wait; ErrFull if there is no room.
+func (c *Channel) Offer(r *Request) error { return c.take(r, false) }
+
+func (c *Channel) take(r *Request, wait bool) error {
+	packet, err := c.onWire(r)
+	if err != nil {
+		return err
+	}
+	invariant.Check(r.memory == nil, "the outcome of a request is released before the next use")
+	now := c.h.Elapsed()
+	timeout := r.Timeout
+	if timeout <= 0 {
+		timeout = c.config.Timeout
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for c.broken == nil && (c.calls >= c.config.RequestsMax || c.pendingBytes() >= c.config.OutputBytesMax) {
+		if !wait {
+			return fmt.Errorf("%s: %w", c.about(r), ErrFull)
+		}
+		c.h.Probe().Mark(host.Event{Name: PointNoRoom, A: int64(c.calls), B: c.pendingBytes(), Extra: c.conn.Peer()})
+		c.room.Wait()
+	}
+	if c.broken != nil {
+		return fmt.Errorf("%s: not sent: %w", c.about(r), c.broken)
+	}
+	r.Err, r.Entries = nil, r.Entries[:0]
+	c.enqueue(r, &packet, now+timeout)
+	return nil
+}
+
+// pendingBytes is what is encoded and not yet handed to the connection. The mutex must be held.
+func (c *Channel) pendingBytes() int64 { return int64(len(c.output)) + c.waiting }
+
+// enqueue makes a call of a request, and sends it unless another with its key is on the wire. The mutex must be held.
+func (c *Channel) enqueue(r *Request, packet *wire.Request, deadline time.Duration) {
+	if r.Operation == wire.BatchRead {
+		c.requestID++
+		packet.RequestID = c.requestID
+	}
+	k := c.newCall(r, deadline)
+	k.key = keyOf(packet.Operation, packet.Ledger, packet.Entry, packet.RequestID)
+	if ahead := c.lines[k.key]; ahead != nil {
+		c.h.Probe().Mark(host.Event{Name: PointInLine, A: int64(r.Ledger), B: int64(r.Entry), Extra: c.conn.Peer()})
+		k.frame = packet.Append(c.h.Memory().Get(packet.FrameBytes())[:0])
+		c.waiting += int64(len(k.frame))
+		ahead.append(k)
+	} else {
+		c.lines[k.key] = k
+		c.reserve(packet.FrameBytes())
+		c.output = packet.Append(c.output)
+		c.work.Signal()
+	}
+	if deadline < c.sweepAt {
+		c.sweepAt = deadline
+		c.sweeping.Signal()
+	}
+}
+
+// reserve makes room for more output. The mutex must be held.
+func (c *Channel) reserve(bytes int) {
+	need := len(c.output) + bytes
+	if cap(c.output) >= need {
+		return
+	}
+	memory := c.h.Memory()
+	grown := memory.Get(max(need, 2*cap(c.output)))[:len(c.output)]
+	copy(grown, c.output)
+	if c.output != nil {
+		memory.Put(c.output)
+	}
+	c.output = grown
+}
+
+// Close ends the channel and returns when no task is left. Requests under way fail with ErrBroken and host.ErrClosed,
+// adds with ErrOutcomeUnknown as well. It may be called again, but not from Completed.
+func (c *Channel) Close() {
+	c.fail(host.ErrClosed)
+	c.tasks.Wait()
+	c.tasks.Stop()
+}
+
+// fail ends the channel once: it wakes whoever waits, and completes what is under way.
+func (c *Channel) fail(cause error) {
+	c.mutex.Lock()
+	if c.broken != nil {
+		c.mutex.Unlock()
+		return
+	}
+	c.broken = fmt.Errorf("%w: bookie %s: %w", ErrBroken, c.conn.Peer(), cause)
+	requests := c.abandon()
+	c.room.Broadcast()
+	c.work.Broadcast()
+	c.sweeping.Broadcast()
+	c.mutex.Unlock()
+
+	_ = c.conn.Close() // its only failure is to be closed already
+	c.h.Probe().Mark(host.Event{Name: PointBroken, A: int64(len(requests)), Extra: c.conn.Peer()})
+	for _, r := range requests {
+		r.Err = c.lost(r, c.broken)
+		r.Done.Completed(r)
+	}
+}

@@ -1,0 +1,115 @@
+package channel
+
+import (
+	"fmt"
+	"time"
+
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
+)
+
+// Completion takes requests back. It is called once for each, by tasks that many requests depend on: it must not wait.
+type Completion interface{ Completed(*Request) }
+
+// Request is one request and then its outcome. It may be used again once it has completed and was released.
+type Request struct {
+	Operation wire.Operation
+	Flags     wire.Flags
+	MasterKey ledger.MasterKey // of adds and fencing reads
+	Ledger    ledger.ID        // of reads; an add names them in its body, and they are set from it
+	Entry     ledger.EntryID   // ledger.NoEntry in a read: the last entry
+	MaxCount  int32            // of batch reads; zero or less: no bound
+	MaxSize   int64            // of batch reads: of the answer's frame in bytes
+	Body      []byte           // of an add the stored entry; of an auth the message. Not used after Submit has returned
+	Timeout   time.Duration    // zero: Config.Timeout
+	Done      Completion
+
+	Err     error
+	Entries [][]byte // what a read returned, stored entries; one unless it was a batch read. Of an auth the message
+
+	buffer []byte // holds the entries
+	memory host.Memory
+}
+
+// Release gives the memory of the outcome back. The entries must not be used afterwards.
+func (r *Request) Release() {
+	if r.memory != nil {
+		r.memory.Put(r.buffer)
+		r.memory, r.buffer = nil, nil
+	}
+	clear(r.Entries)
+	r.Entries = r.Entries[:0]
+}
+
+// key is what an answer is matched by. Batch reads have their id where others have the entry.
+type key struct {
+	operation wire.Operation
+	ledger    ledger.ID
+	entry     ledger.EntryID
+}
+
+func keyOf(operation wire.Operation, id ledger.ID, entry ledger.EntryID, requestID int64) key {
+	switch operation {
+	case wire.BatchRead:
+		return key{operation: operation, entry: ledger.EntryID(requestID)}
+	case wire.Auth:
+		return key{operation: operation}
+	default:
+		return key{operation, id, entry}
+	}
+}
+
+// onWire makes the packet of a request, and checks that it can be sent.
+func (c *Channel) onWire(r *Request) (wire.Request, error) {
+	packet := wire.Request{
+		Version: wire.VersionCurrent, Operation: r.Operation, Flags: r.Flags, MasterKey: r.MasterKey,
+		MaxCount: r.MaxCount, MaxSize: r.MaxSize, Body: r.Body,
+	}
+	switch r.Operation {
+	case wire.Add:
+		var err error
+		if r.Ledger, r.Entry, err = ledger.Key(r.Body); err != nil {
+			return packet, fmt.Errorf("%s: %w: %w", c.about(r), ErrBadRequest, err)
+		}
+		packet.HasMasterKey = true
+	case wire.Read, wire.BatchRead:
+		packet.HasMasterKey = r.Flags&wire.Fencing != 0
+	case wire.Auth:
+	default:
+		return packet, fmt.Errorf("%s: not served over this protocol: %w", c.about(r), ErrBadRequest)
+	}
+	packet.Ledger, packet.Entry = r.Ledger, r.Entry
+	if packet.FrameBytes() > c.config.FrameBytesMax {
+		return packet, fmt.Errorf("%s: frame of %d bytes, at most %d are allowed: %w",
+			c.about(r), packet.FrameBytes(), c.config.FrameBytesMax, ErrBadRequest)
+	}
+	return packet, nil
+}
+
+// settle gives a request its answer. The bytes are copied, since they lie in the channel's input. ErrProtocol if the
+// answer cannot be understood; the request is failed then.
+func (c *Channel) settle(r *Request, response *wire.Response) error {
+	if r.Err = c.answered(r, response.Code); r.Err != nil || r.Operation == wire.Add {
+		return nil
+	}
+	r.memory = c.h.Memory()
+	r.buffer = r.memory.Get(len(response.Body))
+	copy(r.buffer, response.Body)
+	if r.Operation != wire.BatchRead {
+		r.Entries = append(r.Entries[:0], r.buffer)
+		return nil
+	}
+	r.Entries = r.Entries[:0]
+	for rest := r.buffer; len(rest) > 0; {
+		entry, left, err := wire.NextEntry(rest)
+		if err != nil {
+			r.Release()
+			err = fmt.Errorf("%w: %w", ErrProtocol, err)
+			r.Err = c.lost(r, fmt.Errorf("%w: %w", ErrBroken, err))
+			return err
+		}
+		r.Entries, rest = append(r.Entries, entry), left
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"lakebed/engine/record"
+)
+
+// Bounds within which the ratio of fio to the raw line is expected.
+const (
+	fioRatioLow  = 0.9
+	fioRatioHigh = 1.1
+)
+
+// fioGroupBytes is used where no arm has been measured that says how large groups are.
+const fioGroupBytes = 128 << 10
+
+// FioResult compares the raw line with fio, which others trust.
+type FioResult struct {
+	Missing           string   `json:"missing,omitempty"` // why there is no figure
+	Version           string   `json:"version,omitempty"`
+	Command           string   `json:"command,omitempty"`
+	GroupBytes        int64    `json:"group_bytes,omitempty"`
+	Pairs             int      `json:"pairs,omitempty"`
+	FioBytesPerSecond float64  `json:"fio_bytes_per_second,omitempty"`
+	RawBytesPerSecond float64  `json:"raw_bytes_per_second,omitempty"`
+	Ratio             Interval `json:"ratio"` // fio by raw
+	Agrees            bool     `json:"agrees"`
+}
+
+// fio interleaves fio with the raw line, at one group size, on the same blocks of the same file.
+func (r *run) fio(ctx context.Context) error {
+	result := &FioResult{GroupBytes: r.typicalGroup()}
+	r.report.Fio = result
+	program, err := exec.LookPath("fio")
+	if err != nil {
+		result.Missing = "fio is not installed (Debian: apt-get install fio); the raw line stands without a witness"
+		return nil
+	}
+	version, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		return fmt.Errorf("%w: ask %s for its version: %w", ErrEnvironment, program, err)
+	}
+	result.Version = strings.TrimSpace(string(version))
+	arguments := fioArguments(r.raw, result.GroupBytes, r.pace.fioRound)
+	result.Command = "fio " + strings.Join(arguments, " ")
+	return r.fioPairs(ctx, result, program, arguments)
+}
+
+func (r *run) fioPairs(ctx context.Context, result *FioResult, program string, arguments []string) error {
+	var fios, raws, ratios []float64
+	group := []int64{result.GroupBytes}
+	measureFio := func() (float64, error) { return runFio(ctx, program, arguments) }
+	measureRaw := func() (float64, error) {
+		round, err := r.raw.run(group, r.pace.fioRound)
+		return perSecond(round.bytes, round.elapsed), err
+	}
+	for i := range r.pace.fioPairs {
+		fio, raw, err := inTurn(i, measureFio, measureRaw)
+		if err != nil {
+			return err
+		}
+		fios, raws, ratios = append(fios, fio), append(raws, raw), append(ratios, fio/raw)
+	}
+	result.Pairs = len(ratios)
+	result.FioBytesPerSecond, result.RawBytesPerSecond = median(fios), median(raws)
+	result.Ratio = medianInterval(ratios, r.options.Seed)
+	result.Agrees = result.Ratio.High >= fioRatioLow && result.Ratio.Low <= fioRatioHigh
+	return nil
+}
+
+// inTurn measures two things, first one first, then the other first.
+func inTurn(i int, a, b func() (float64, error)) (first, second float64, err error) {
+	if i%2 == 0 {
+		if first, err = a(); err == nil {
+			second, err = b()
+		}
+		return first, second, err
+	}
+	if second, err = b(); err == nil {
+		first, err = a()
+	}
+	return first, second, err
+}
+
+// typicalGroup is the mean group of the arm of 1 KiB in batches, in whole pages.
+func (r *run) typicalGroup() int64 {
+	for _, a := range r.report.Appends {
+		if a.Subject == Journal && a.Submission == Batches && a.PayloadBytes == 1<<10 && hasGoal(a.Arm) {
+			return max(record.Align, int64(a.GroupBytesMean)&^(record.Align-1))
+		}
+	}
+	return fioGroupBytes
+}
+
+// fioArguments make fio do what the raw line does: pwritev and fdatasync of one group after the other over blocks
+// that were written before, whose pages are cached.
+func fioArguments(raw *rawLine, groupBytes int64, length time.Duration) []string {
+	span := (raw.bytes - record.FileHeaderBytes) / groupBytes * groupBytes
+	return []string{
+		"--name=line", "--filename=" + raw.path, "--ioengine=pvsync", "--rw=write", "--fdatasync=1",
+		fmt.Sprintf("--bs=%d", groupBytes), fmt.Sprintf("--offset=%d", record.FileHeaderBytes), fmt.Sprintf("--size=%d", span),
+		fmt.Sprintf("--runtime=%dms", length.Milliseconds()), "--time_based", "--fallocate=none", "--invalidate=0",
+		"--thread", "--output-format=json",
+	}
+}
+
+// runFio returns fio's bytes per second.
+func runFio(ctx context.Context, program string, arguments []string) (float64, error) {
+	out, err := exec.CommandContext(ctx, program, arguments...).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+		}
+		return 0, fmt.Errorf("%w: run fio: %w", ErrEnvironment, err)
+	}
+	return parseFio(out)
+}
+
+// parseFio reads the rate of the only job out of fio's JSON. Notes that fio prints before it are passed over.
+func parseFio(out []byte) (float64, error) {
+	var parsed struct {
+		Jobs []struct {
+			Error int `json:"error"`
+			Write struct {
+				Bytes  int64   `json:"io_bytes"`
+				Millis float64 `json:"runtime"`
+			} `json:"write"`
+		} `json:"jobs"`
+	}
+	text := string(out)
+	at := strings.Index(text, "{")
+	if at < 0 {
+		return 0, fmt.Errorf("%w: fio printed no JSON: %.100q", ErrEnvironment, text)
+	}
+	if err := json.Unmarshal([]byte(text[at:]), &parsed); err != nil {
+		return 0, fmt.Errorf("%w: fio's JSON: %w", ErrEnvironment, err)
+	}
+	if len(parsed.Jobs) != 1 || parsed.Jobs[0].Error != 0 || parsed.Jobs[0].Write.Millis <= 0 {
+		return 0, fmt.Errorf("%w: fio reports no finished job", ErrEnvironment)
+	}
+	w := parsed.Jobs[0].Write
+	return float64(w.Bytes) / (w.Millis / 1e3), nil
+}
