@@ -21,7 +21,7 @@ type Wound struct {
 }
 
 // Damage returns the wounds so far, in order.
-func (d *Driver) Damage() []Wound { return append([]Wound(nil), d.wounds...) }
+func (d *Driver) Damage() []Wound { return slices.Clone(d.wounds) }
 
 // damage does the damage of an element at once. It strikes files by chance, whatever their size, and within a file bytes
 // that hold something: a flipped bit in a journal's unused tail would prove nothing.
@@ -64,21 +64,38 @@ func vulnerable(model *disk.Disk, pattern string, rng *rand.Rand) (disk.PathInfo
 	return disk.PathInfo{}, 0, false
 }
 
-// scanBytesMax bounds how much of a file is searched for bytes that are not zero.
-const scanBytesMax = 256 << 20
+const (
+	// offsetTries is how many offsets are tried before a file is searched. A try does not depend on what else was
+	// damaged, so that taking one element away shifts no other.
+	offsetTries = 64
+	// scanBytesMax bounds how much of a file is searched.
+	scanBytesMax = 256 << 20
+)
 
-// writtenByte draws a page of the file that holds something, and then one byte of it. The model shows what readers see
-// and not the media, so a page with unsynced writes may count as written although its durable bytes are zero; what is
-// damaged there is hidden until a crash drops the writes.
+// writtenByte draws the offset of a byte that is not zero. The model shows what readers see and not the media, so a byte
+// that was written since the last sync may count although the durable one is zero; damage there is hidden until a crash
+// drops the writes.
 func writtenByte(model *disk.Disk, info disk.PathInfo, rng *rand.Rand) (int64, bool) {
 	f := openFile(model, info.Path)
 	if f == nil {
 		return 0, false // its name is gone, though not yet durably
 	}
 	defer f.Close() //nolint:errcheck // it was only read
+	for range offsetTries {
+		offset := rng.Int64N(info.Size)
+		from := offset - offset%disk.PageSize
+		if page := readPage(f, from, info.Size); page[offset-from] != 0 {
+			return offset, true
+		}
+	}
+	return searchWritten(f, info.Size, rng)
+}
+
+// searchWritten draws among all pages that hold something, and then among the bytes of that page.
+func searchWritten(f *disk.File, size int64, rng *rand.Rand) (int64, bool) {
 	var written []int64
-	for from := int64(0); from < min(info.Size, scanBytesMax); from += disk.PageSize {
-		if readPage(f, from, info.Size) != [disk.PageSize]byte{} {
+	for from := int64(0); from < min(size, scanBytesMax); from += disk.PageSize {
+		if readPage(f, from, size) != [disk.PageSize]byte{} {
 			written = append(written, from)
 		}
 	}
@@ -87,7 +104,7 @@ func writtenByte(model *disk.Disk, info disk.PathInfo, rng *rand.Rand) (int64, b
 	}
 	from := written[rng.IntN(len(written))]
 	var places []int64
-	for i, b := range readPage(f, from, info.Size) {
+	for i, b := range readPage(f, from, size) {
 		if b != 0 {
 			places = append(places, from+int64(i))
 		}

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"lakebed/internal/invariant"
@@ -45,6 +46,7 @@ func NewDriver(w *sim.World, plan Plan, actions Actions) *Driver {
 		err = plan.Fits(w)
 	}
 	invariant.Checkf(err == nil, "a driver gets a valid plan: %v", err)
+	plan.Elements = slices.Clone(plan.Elements) // they are pointed to, and the caller may go on editing
 	d := &Driver{world: w, actions: actions, plan: plan, spots: map[place]*spot{}, nodes: map[string]*node{}}
 	d.links.net = w.Net()
 	for i := range plan.Elements {
@@ -71,14 +73,13 @@ func (d *Driver) arm(e *Element) {
 }
 
 // Firings tells which elements were triggered and when, in that order.
-func (d *Driver) Firings() []Firing { return append([]Firing(nil), d.firings...) }
+func (d *Driver) Firings() []Firing { return slices.Clone(d.firings) }
 
 // Fired returns the explicit plan: the driver's own with the yes answers of chance added. A world that is driven by it
 // with chance off has the same trace. Elements that never triggered are part of it, since even waiting leaves its mark on
 // the schedule.
 func (d *Driver) Fired() Plan {
-	explicit := append([]Element(nil), d.plan.Elements...)
-	return Plan{Elements: append(explicit, d.byChance...)}
+	return Plan{Elements: slices.Concat(d.plan.Elements, d.byChance)}
 }
 
 // stream is the random stream of an element, and of nothing else.

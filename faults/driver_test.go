@@ -96,6 +96,29 @@ func TestACrashMayHitTheRestartOfAnEarlierOne(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsSlowToStopComesBackWhenItHas: here because its disk does not answer.
+func TestANodeThatIsSlowToStopComesBackWhenItHas(t *testing.T) {
+	for _, heal := range []bool{false, true} {
+		plan := one(Stop, Target{Node: "a"}, Params{RestartAfter: 10 * ms})
+		plan.Elements = append(plan.Elements, Element{
+			ID: "stuck", Kind: StuckDisk, Trigger: Trigger{At: warm - 20*ms}, Target: onDisk, Params: Params{For: 300 * ms},
+		})
+		end := warm + 280*ms
+		r := newRig(t, 1, plan)
+		if heal {
+			end = warm + 200*ms
+			r.world.At(end, r.driver.Heal)
+		}
+		r.run(t, 1500*ms)
+		if n := r.count("a", "test.step", warm, end); n > 0 {
+			t.Errorf("healed %v: %d steps while the disk was stuck", heal, n)
+		}
+		if r.clean != 1 || r.world.Node("a").Epoch() != 2 || r.count("a", "test.step", 1200*ms, 1500*ms) == 0 {
+			t.Errorf("healed %v: %d clean ends, %d processes: the node did not come back", heal, r.clean, r.world.Node("a").Epoch())
+		}
+	}
+}
+
 // TestALaterCrashPutsTheRestartOff: a node that is down stays down as long as the later order says.
 func TestALaterCrashPutsTheRestartOff(t *testing.T) {
 	plan := one(Kill, Target{Node: "a"}, Params{RestartAfter: 20 * ms})
@@ -321,7 +344,7 @@ func TestAnElementDrawsOnlyFromItsOwnStream(t *testing.T) {
 	wounds := func(plan Plan) map[string]string {
 		_, d := alone(t, 7, plan, func(h host.Host, _ int) {
 			_, f := newFile(t, h, "f")
-			full := make([]byte, 1<<16)
+			full := make([]byte, 1<<20) // so large that the elements do not meet
 			for i := range full {
 				full[i] = 1
 			}

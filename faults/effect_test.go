@@ -272,3 +272,24 @@ func TestDamageStrikesWrittenBytesAndIsRecorded(t *testing.T) {
 		t.Errorf("damage outside the pattern: %+v", wounds)
 	}
 }
+
+// TestDamageFindsTheFewBytesOfAFileOfZeros, as a journal that was filled ahead of use is.
+func TestDamageFindsTheFewBytesOfAFileOfZeros(t *testing.T) {
+	const at, size = 5 << 20, 16 << 20
+	plan := Plan{Elements: []Element{{ID: "rot", Kind: BitRot, Trigger: visit("test.idle", 1), Target: onDisk, Params: Params{Times: 20}}}}
+	_, d := alone(t, 1, plan, func(h host.Host, _ int) {
+		_, f := newFile(t, h, "f")
+		must(t, f.Allocate(0, size))
+		must(t, host.WriteFullAt(f, []byte("text"), at))
+		must(t, f.Sync())
+		h.Probe().Mark(host.Event{Name: "test.idle"})
+	})
+	if len(d.Damage()) != 20 {
+		t.Errorf("%d wounds", len(d.Damage()))
+	}
+	for _, w := range d.Damage() {
+		if w.Offset < at || w.Offset >= at+4 {
+			t.Errorf("struck a zero at %d", w.Offset)
+		}
+	}
+}

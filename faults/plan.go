@@ -73,7 +73,7 @@ type Params struct {
 	For          time.Duration // how long it lasts
 	Times        int64         // how many operations it hits; how many places it damages, where zero means one
 	Every        int64         // hit each k-th operation only
-	RestartAfter time.Duration // how long a node stays down; for stop, from its end
+	RestartAfter time.Duration // when a node starts again, counted from the order; one that stops has to end first
 	StaysDown    bool          // the node stays down until Driver.Heal
 	Survival     disk.Survival // what a power cut leaves of the unsynced
 	Jump         time.Duration // of the wall clock, either way

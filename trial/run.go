@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -48,6 +49,7 @@ type run struct {
 	options  Options
 	world    *sim.World
 	node     *sim.Node
+	remotes  []*sim.Node
 	driver   *faults.Driver
 	config   bookie.Config
 	lab      *workloads.Lab
@@ -60,13 +62,17 @@ type run struct {
 }
 
 // Run runs one trial to its verdict.
-func Run(o Options) Result {
-	t := newRun(o)
+func Run(o Options) Result { return newRun(o).runAll() }
+
+// runAll lets the world run from its first event to its verdict.
+func (t *run) runAll() Result {
+	o := &t.options
 	limit := o.Scenario.work() + healedLimit
 	if o.Until > 0 {
 		limit = o.Until
 	}
-	t.world.At(0, func() { t.start() })
+	t.world.At(0, t.start)
+	t.startRemotes()
 	t.world.At(o.Scenario.work(), t.heal)
 	world := t.world.Run(limit)
 	return t.result(world)
@@ -86,9 +92,7 @@ func newRun(o Options) *run {
 	t.node.Disk(bookie.JournalVolume)
 	t.node.Disk(bookie.LedgerVolume)
 	t.node.OnExit(t.exited)
-	for i := range s.Remote {
-		t.world.NewNode(remoteNode(i)).SetDaemon(true)
-	}
+	t.addRemotes()
 	plan := o.Plan
 	if plan == nil {
 		drawn := drawPlan(s, draw("plan"))
@@ -122,6 +126,10 @@ func (t *run) boot(h host.Host) error {
 	if t.phase == verifying {
 		return t.verify(h, store)
 	}
+	remote, err := t.serve(h, store)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
 	clients := h.Root().New("clients")
 	for i := range t.options.Scenario.Clients {
 		c := workloads.NewClient(h, clients, t.lab, store, i, t.options.Scenario.pace())
@@ -129,6 +137,9 @@ func (t *run) boot(h host.Host) error {
 	}
 	err = store.AwaitEnd(h.Root())
 	clients.Stop()
+	if remote != nil {
+		remote.Close()
+	}
 	closed := store.Close()
 	clients.Wait()
 	if err == nil {
@@ -199,6 +210,9 @@ func (t *run) finish(err error) {
 func (t *run) heal() {
 	t.driver.Heal()
 	t.phase = healed
+	for _, n := range t.remotes {
+		n.Stop()
+	}
 	switch {
 	case !t.node.Running():
 		t.phase = verifying

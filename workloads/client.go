@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"lakebed/engine/bookkeeper/bookie"
@@ -12,13 +11,9 @@ import (
 
 // Client is one sequential caller inside the bookie's process.
 type Client struct {
-	lab    *Lab
+	caller
 	store  *bookie.Store
 	group  host.Group
-	rand   *rand.Rand
-	number int
-	pace   time.Duration
-	own    *book // the ledger it writes
 	done   *host.Queue[*bookie.Batch]
 	buffer []byte
 }
@@ -26,7 +21,8 @@ type Client struct {
 // NewClient makes a client whose tasks belong to g. pace is the mean time between two of its operations.
 func NewClient(h host.Host, g host.Group, lab *Lab, store *bookie.Store, number int, pace time.Duration) *Client {
 	return &Client{
-		lab: lab, store: store, group: g, rand: h.Rand(clientName(number)), number: number, pace: pace,
+		caller: caller{lab: lab, rand: h.Rand(clientName(number)), number: number, pace: pace},
+		store:  store, group: g,
 		done: host.NewQueue[*bookie.Batch](h, g, clientName(number), 1),
 	}
 }
@@ -42,45 +38,14 @@ func (c *Client) Run() {
 	}
 }
 
-// think is an exponential pause with a bound, so that a client neither spins nor falls asleep.
-func (c *Client) think() time.Duration {
-	pause := time.Duration(c.rand.ExpFloat64() * float64(c.pace))
-	return min(pause, 10*c.pace)
-}
-
 // step does one operation. False: the bookie has stopped.
 func (c *Client) step() bool {
 	m := &c.lab.mix
-	actions := [...]struct {
-		weight int
-		do     func() bool
-	}{
-		{m.Add, c.add}, {m.AddBatch, c.addBatch}, {m.Recover, c.recoverEntry}, {m.Retry, c.retry},
-		{m.Read, c.read}, {m.ReadRange, c.readRange}, {m.LastEntry, c.lastEntry},
-		{m.Fence, c.fence}, {m.Delete, c.deleteLedger}, {m.List, c.list}, {m.Flush, c.flush},
-	}
-	total := 0
-	for _, a := range actions {
-		total += a.weight
-	}
-	at := c.rand.IntN(max(total, 1))
-	for _, a := range actions {
-		if at -= a.weight; at < 0 {
-			return a.do()
-		}
-	}
-	return true
-}
-
-// ledger returns the ledger that the client writes: a new one after its fill, and mostly after a fence; sometimes it
-// goes on writing a fenced or deleted one, as a writer does that has not heard of it.
-func (c *Client) ledger() *book {
-	full := c.own != nil && len(c.own.entries) >= c.lab.mix.LedgerEntries
-	gone := c.own != nil && (c.own.fenced || c.own.deleted) && c.rand.IntN(4) == 0
-	if c.own == nil || full || gone {
-		c.own = c.lab.open()
-	}
-	return c.own
+	return c.act(
+		action{m.Add, c.add}, action{m.AddBatch, c.addBatch}, action{m.Recover, c.recoverEntry}, action{m.Retry, c.retry},
+		action{m.Read, c.read}, action{m.ReadRange, c.readRange}, action{m.LastEntry, c.lastEntry},
+		action{m.Fence, c.fence}, action{m.Delete, c.deleteLedger}, action{m.List, c.list}, action{m.Flush, c.flush},
+	)
 }
 
 func (c *Client) add() bool {

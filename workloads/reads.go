@@ -17,14 +17,7 @@ func (c *Client) read() bool {
 	if b == nil {
 		return true
 	}
-	return c.readEntry(b.id, c.someEntry(b), false)
-}
-
-func (c *Client) someEntry(b *book) ledger.EntryID {
-	if len(b.entries) == 0 || c.rand.IntN(8) == 0 {
-		return ledger.EntryID(c.rand.Int64N(int64(b.next) + 3))
-	}
-	return b.entries[c.rand.IntN(len(b.entries))].entry
+	return c.readEntry(b.id, c.some(b), false)
 }
 
 func (c *Client) readEntry(id ledger.ID, entry ledger.EntryID, final bool) bool {
@@ -48,7 +41,7 @@ func (c *Client) readRange() bool {
 		return true
 	}
 	limits := bookie.Limits{Entries: 1 + c.rand.IntN(20), Bytes: int64(c.rand.IntN(4000))}
-	op := modelOp(model.ReadRange, c.number, b.id, c.someEntry(b))
+	op := modelOp(model.ReadRange, c.number, b.id, c.some(b))
 	op.MaxCount, op.MaxBytes = int32(limits.Entries), limits.Bytes
 	token := c.lab.Recorder.Begin(op)
 	entries, err := c.store.ReadRange(b.id, ledger.EntryID(op.Entry), limits)

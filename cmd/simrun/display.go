@@ -34,13 +34,14 @@ func newDisplay(to io.Writer) *display {
 	return d
 }
 
+// isTerminal also wants to know the width: a bar without one has nowhere to be.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
 		return false
 	}
-	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
-	return err == nil
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	return err == nil && size.Col > 0
 }
 
 // show is told after each seed.

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +22,8 @@ type Place struct {
 	CPUs       int    `json:"cpus"`
 	Kernel     string `json:"kernel"`
 	Go         string `json:"go"`
+	LoadBefore string `json:"load_before"` // load average of the machine when the run began
+	LoadAfter  string `json:"load_after"`
 	InMemory   bool   `json:"in_memory"` // the directory is not on a disk: no figure about syncing means anything
 }
 
@@ -29,7 +33,7 @@ func (p Place) String() string {
 
 // placeOf describes the file system that holds a directory.
 func placeOf(dir string) (Place, error) {
-	p := Place{Dir: dir, CPUs: runtime.GOMAXPROCS(0), Kernel: kernelRelease(), Go: runtime.Version()}
+	p := Place{LoadBefore: loadAverage(), Dir: dir, CPUs: runtime.GOMAXPROCS(0), Kernel: kernelRelease(), Go: runtime.Version()}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return p, fmt.Errorf("ask for the file system of %s: %w", dir, err)
@@ -79,13 +83,19 @@ func kernelRelease() string {
 }
 
 // dropCached asks the kernel to forget the pages of every file below dir. Only clean pages go, so the files must have
-// been synced.
+// been synced. A file that goes or is renamed meanwhile is passed over.
 func dropCached(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
 		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -95,4 +105,14 @@ func dropCached(dir string) error {
 		}
 		return nil
 	})
+}
+
+// loadAverage is the machine's, over one, five and fifteen minutes. It tells a reader whether the machine was quiet.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 3 {
+		return "unknown"
+	}
+	return strings.Join(fields[:3], " ")
 }

@@ -49,6 +49,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	err = errors.Join(err, r.raw.close(), os.RemoveAll(r.dir))
 	r.report.judge()
+	r.report.Place.LoadAfter = loadAverage()
 	r.report.Seconds = time.Since(r.begun).Seconds()
 	return r.report, err
 }

@@ -6,7 +6,8 @@
 //
 // # What it promises
 //
-//   - A complete campaign with the same options gives the same Summary, except for what was measured on a real clock.
+//   - A complete campaign with the same options gives the same Summary, except for what was measured on a real clock,
+//     and for which of many equal failures ran twice.
 //   - Every failure has a seed and a command that shows it again. Failures with one signature form a group, and a group
 //     shows its shortest trial.
 //   - A trial that does not answer in time is a failure (hang), and so is one that takes its worker with it (died). What

@@ -92,7 +92,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 		}
 	case <-time.After(startPatience):
 	}
-	state := p.end(syscall.SIGKILL)
+	state := p.end(nil)
 	return fmt.Errorf("%w: worker %s did not get ready (%s): %s", ErrEnvironment, p.command.Path, state, p.said.String())
 }
 
@@ -118,7 +118,7 @@ func (p *process) do(ctx context.Context, batch []job, hangAfter time.Duration, 
 		case a, ok := <-p.answers:
 			guard.Stop()
 			if !ok || !a.fits(current) {
-				state := p.end(syscall.SIGKILL)
+				state := p.end(nil) // no signal: how it dies by itself is what one wants to know
 				return batch[1:], &loss{current, Died, state, p.said.String()}
 			}
 			deliver(current, a)
@@ -136,8 +136,8 @@ func (a *answer) fits(j job) bool {
 	return a.Result != nil && a.Result.Seed == j.Seed && a.Result.Scenario == j.Scenario
 }
 
-// end ends the worker: at once with SIGKILL, otherwise with what time it takes to do what the signal asks. Nil only
-// ends its input. It returns how the process ended.
+// end ends the worker with a signal, or by the end of its input alone, and sees to it that it is gone: one that takes
+// too long is killed. It returns how the process ended.
 func (p *process) end(signal os.Signal) string {
 	select {
 	case <-p.exited:
@@ -146,14 +146,6 @@ func (p *process) end(signal os.Signal) string {
 	}
 	close(p.ending)
 	p.input.Close()
-	if signal == syscall.SIGKILL {
-		// Its death may be under way, and how it comes about is what one wants to know.
-		select {
-		case <-p.exited:
-			return p.command.ProcessState.String()
-		case <-time.After(endPatience / 10):
-		}
-	}
 	if signal != nil {
 		_ = p.command.Process.Signal(signal) // fails only if the process is gone
 	}

@@ -45,6 +45,9 @@ func (s *Store) boot(g host.Group) error {
 	if err := s.takeDirectories(); err != nil {
 		return err
 	}
+	if err := s.settleNames(); err != nil {
+		return err
+	}
 	if err := s.checkCookies(); err != nil {
 		return err
 	}
@@ -76,7 +79,21 @@ func (s *Store) boot(g host.Group) error {
 	if err := s.journal.Start(g, found.Last); err != nil {
 		return err
 	}
-	return s.checkpoint()
+	if err := s.checkpoint(); err != nil {
+		return err
+	}
+	return s.logs.RemoveOrphans()
+}
+
+// settleNames makes the names durable that an earlier process may have left visible but not durable. Otherwise a crash
+// could keep a name that is made from now on and take back an older one: a gap that looks like a lost file.
+func (s *Store) settleNames() error {
+	for _, dir := range []host.Dir{s.journalDir, s.ledgerDir} {
+		if err := dir.SyncDir(); err != nil {
+			return fmt.Errorf("sync directory: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s *Store) takeDirectories() error {

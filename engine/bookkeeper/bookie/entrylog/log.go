@@ -142,6 +142,7 @@ type Logs struct {
 	index   map[ledger.ID][]*run // newest first
 	damaged error                // some log's content is not known: what is not found may have been there
 	nextID  LogID
+	orphans []LogID // files that the table did not name
 
 	blocks *cache[blockKey]
 	ahead  *cache[entryKey]

@@ -13,7 +13,7 @@ import (
 	"lakebed/engine/record"
 )
 
-// Open opens the logs that the ledger table names, builds what is kept in memory, and removes other logs. A log that
+// Open opens the logs that the ledger table names, and builds what is kept in memory. A log that
 // was not closed, or whose index is bad, is scanned, cut to its durable length and closed. Ledgers that live does not
 // want are left out.
 //
@@ -33,7 +33,7 @@ func Open(h host.Host, dir host.Dir, config Config, states []LogState, live func
 		}
 		l.nextID = max(l.nextID, state.ID+1)
 	}
-	if err := l.removeOrphans(); err != nil {
+	if err := l.noteOrphans(); err != nil {
 		l.Release()
 		return nil, err
 	}
@@ -221,29 +221,35 @@ func (l *Logs) scanEnded(f *logFile, s *record.Scanner, err error) error {
 	return nil
 }
 
-// removeOrphans deletes logs that the table does not name: flushes that were not finished, or removed logs whose
-// removal was not.
-func (l *Logs) removeOrphans() error {
+// noteOrphans finds logs that the table does not name: flushes that were not finished, or removed logs whose removal was
+// not. They stay for now: the table that was read may itself not be durable yet.
+func (l *Logs) noteOrphans() error {
 	infos, err := l.dir.List()
 	if err != nil {
 		return fmt.Errorf("list entry logs: %w", err)
 	}
-	removed := false
 	for _, info := range infos {
-		id, ok := ParseFileName(info.Name)
-		if !ok || l.logs[id] != nil {
-			continue
+		if id, ok := ParseFileName(info.Name); ok && l.logs[id] == nil {
+			l.orphans = append(l.orphans, id)
+			l.nextID = max(l.nextID, id+1)
 		}
-		if err := l.dir.Remove(info.Name); err != nil {
-			return fmt.Errorf("remove entry log %s, which the ledger table does not name: %w", info.Name, err)
-		}
-		l.h.Probe().Mark(host.Event{Name: PointOrphan, A: int64(id)})
-		l.nextID = max(l.nextID, id+1)
-		removed = true
 	}
-	if !removed {
+	return nil
+}
+
+// RemoveOrphans deletes the logs that no table named when the set was opened. A table that is durable must not name
+// them either, so a checkpoint comes first.
+func (l *Logs) RemoveOrphans() error {
+	if len(l.orphans) == 0 {
 		return nil
 	}
+	for _, id := range l.orphans {
+		if err := l.dir.Remove(FileName(id)); err != nil {
+			return fmt.Errorf("remove entry log %s, which the ledger table does not name: %w", FileName(id), err)
+		}
+		l.h.Probe().Mark(host.Event{Name: PointOrphan, A: int64(id)})
+	}
+	l.orphans = nil
 	if err := l.dir.SyncDir(); err != nil {
 		return fmt.Errorf("sync directory after removing entry logs: %w", err)
 	}

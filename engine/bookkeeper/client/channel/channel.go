@@ -24,6 +24,12 @@ const (
 
 const never time.Duration = math.MaxInt64
 
+// Sizes of output buffers: the first, and the longest that is kept when it has been written.
+const (
+	outputBytesMin  = 4 << 10
+	outputBytesKept = 512 << 10
+)
+
 // Channel is one connection to a bookie. All methods may be called from any task.
 type Channel struct {
 	h      host.Host
@@ -89,7 +95,7 @@ func (c *Channel) Outstanding() int {
 	return c.calls
 }
 
-// Submit takes a request, waiting for room. With an error it was not taken: nothing was sent, and Completed is not
+// Submit takes a request, waiting for room as long as its timeout lasts; then ErrFull and host.ErrTimeout. With an error it was not taken: nothing was sent, and Completed is not
 // called.
 func (c *Channel) Submit(r *Request) error { return c.take(r, true) }
 
@@ -101,27 +107,36 @@ func (c *Channel) take(r *Request, wait bool) error {
 	if err != nil {
 		return err
 	}
-	invariant.Check(r.memory == nil, "the outcome of a request is released before the next use")
-	now := c.h.Elapsed()
+	invariant.Check(r.Done != nil && r.memory == nil, "a request has a completion, and its last outcome was released")
 	timeout := r.Timeout
 	if timeout <= 0 {
 		timeout = c.config.Timeout
 	}
+	deadline := c.h.Elapsed() + timeout
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for c.broken == nil && (c.calls >= c.config.RequestsMax || c.pendingBytes() >= c.config.OutputBytesMax) {
-		if !wait {
-			return fmt.Errorf("%s: %w", c.about(r), ErrFull)
-		}
-		c.h.Probe().Mark(host.Event{Name: PointNoRoom, A: int64(c.calls), B: c.pendingBytes(), Extra: c.conn.Peer()})
-		c.room.Wait()
-	}
-	if c.broken != nil {
-		return fmt.Errorf("%s: not sent: %w", c.about(r), c.broken)
+	if err := c.awaitRoom(deadline, wait); err != nil {
+		return fmt.Errorf("%s: not sent: %w", c.about(r), err)
 	}
 	r.Err, r.Entries = nil, r.Entries[:0]
-	c.enqueue(r, &packet, now+timeout)
+	c.enqueue(r, &packet, deadline)
 	return nil
+}
+
+// awaitRoom waits until a request may be taken. The mutex must be held.
+func (c *Channel) awaitRoom(deadline time.Duration, wait bool) error {
+	for c.broken == nil && (c.calls >= c.config.RequestsMax || c.pendingBytes() >= c.config.OutputBytesMax) {
+		if !wait {
+			return ErrFull
+		}
+		left := deadline - c.h.Elapsed()
+		if left <= 0 {
+			return fmt.Errorf("%w: %w", ErrFull, host.ErrTimeout)
+		}
+		c.h.Probe().Mark(host.Event{Name: PointNoRoom, A: int64(c.calls), B: c.pendingBytes(), Extra: c.conn.Peer()})
+		c.room.WaitFor(left)
+	}
+	return c.broken
 }
 
 // pendingBytes is what is encoded and not yet handed to the connection. The mutex must be held.
@@ -159,7 +174,7 @@ func (c *Channel) reserve(bytes int) {
 		return
 	}
 	memory := c.h.Memory()
-	grown := memory.Get(max(need, 2*cap(c.output)))[:len(c.output)]
+	grown := memory.Get(max(need, 2*cap(c.output), outputBytesMin))[:len(c.output)]
 	copy(grown, c.output)
 	if c.output != nil {
 		memory.Put(c.output)

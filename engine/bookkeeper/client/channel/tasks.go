@@ -33,7 +33,7 @@ func (c *Channel) write() {
 // takeOutput waits for output, and leaves an empty buffer in its place. False: the channel has ended, and the buffer
 // is still the caller's.
 func (c *Channel) takeOutput(buffer []byte) ([]byte, bool) {
-	if buffer != nil && int64(cap(buffer)) > 2*outputBytesKept {
+	if buffer != nil && int64(cap(buffer)) > outputBytesKept {
 		c.h.Memory().Put(buffer)
 		buffer = nil
 	}
@@ -53,9 +53,6 @@ func (c *Channel) takeOutput(buffer []byte) ([]byte, bool) {
 	c.room.Broadcast()
 	return taken, true
 }
-
-// outputBytesKept is the longest output buffer that is kept while there is little to send.
-const outputBytesKept = 256 << 10
 
 // read is the reading task: it gives requests their answers.
 func (c *Channel) read() {
@@ -78,11 +75,14 @@ func (c *Channel) handleBuffered(in *wire.Input) error {
 	var response wire.Response
 	for {
 		packet, err := in.Next()
-		if err != nil || packet == nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		if packet == nil {
+			return nil
 		}
 		if err := response.Decode(packet); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", ErrProtocol, err)
 		}
 		if err := c.handle(&response); err != nil {
 			return err
@@ -155,7 +155,10 @@ func (c *Channel) expire(now time.Duration) (expired []*Request, patient bool) {
 			c.h.Probe().Mark(host.Event{Name: PointTimedOut, A: int64(k.key.ledger), B: int64(k.key.entry), Extra: c.conn.Peer()})
 			expired = append(expired, k.request)
 			k.request = nil
-			k.deadline = now + c.config.Patience
+			k.deadline = never // in line, nothing is owed
+			if k.frame == nil {
+				k.deadline = now + c.config.Patience
+			}
 		}
 		patient = patient && k.deadline > now
 		c.sweepAt = min(c.sweepAt, k.deadline)

@@ -1,0 +1,375 @@
+package server_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie/server"
+	"lakebed/engine/bookkeeper/client/channel"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
+	"lakebed/sim"
+)
+
+// goodAdd is a frame that stores an entry.
+func goodAdd(id ledger.ID, entry ledger.EntryID) []byte {
+	r := wire.Request{Version: 2, Operation: wire.Add, MasterKey: key, Body: stored(id, entry, 10)}
+	return r.Append(nil)
+}
+
+func frameOf(packet ...byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(packet))), packet...)
+}
+
+// TestAHostilePeerHurtsOnlyItself: what is no packet ends its connection, after the request before it was answered, and
+// the bookie goes on serving others.
+func TestAHostilePeerHurtsOnlyItself(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		point host.Point
+	}{
+		{"a length of zero", make([]byte, 4), server.PointMalformed},
+		{"a negative length", []byte{0xFF, 0xFF, 0xFF, 0xFF}, server.PointMalformed},
+		{"a frame one byte too long", binary.BigEndian.AppendUint32(nil, wire.FrameBytesMax-3), server.PointMalformed},
+		{"an unknown operation", frameOf(2, 9, 0, 0), server.PointMalformed},
+		{"an add without ids", frameOf(append([]byte{2, 1, 0, 0}, make([]byte, 30)...)...), server.PointMalformed},
+		{"a read of 19 bytes", frameOf(append([]byte{2, 2, 0, 0}, make([]byte, 15)...)...), server.PointMalformed},
+		{"text", []byte("GET / HTTP/1.1\r\n\r\n"), server.PointMalformed},
+	} {
+		world := newCluster(t, 1, sim.LAN(), smallServer())
+		seen := false
+		world.world.OnMark(func(_ *sim.Node, e host.Event) { seen = seen || e.Name == c.point })
+		world.run(func(h host.Host) error {
+			good, err := dial(h, smallChannel())
+			if err != nil {
+				return err
+			}
+			defer good.Close()
+			if err := hostile(h, append(goodAdd(7, 0), c.bytes...)); err != nil {
+				return err
+			}
+			r, err := good.ReadEntry(7, 0, 0)
+			return holds(r, err, 7, 0, 10)
+		})
+		if !seen {
+			t.Errorf("%s: %s was not marked", c.name, c.point)
+		}
+	}
+}
+
+// hostile sends bytes that begin with a good add, and expects its answer and then the end of the connection.
+func hostile(h host.Host, bytes []byte) error {
+	conn, err := dialRaw(h)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.WriteBuffers([][]byte{bytes}); err != nil {
+		return err
+	}
+	in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+	defer in.Release()
+	if r, err := rawResponse(h, conn, in); err != nil || r.Code != wire.OK || r.Ledger != 7 {
+		return fmt.Errorf("the add before: %+v, %w", r, err)
+	}
+	if _, err := rawResponse(h, conn, in); !ended(err) {
+		return fmt.Errorf("the connection goes on: %w", err)
+	}
+	return nil
+}
+
+// TestVersion3IsClosedAtOnceAndOnlyAsTheFirstPacket: later the same byte is a version 2 packet of unknown version.
+func TestVersion3IsClosedAtOnceAndOnlyAsTheFirstPacket(t *testing.T) {
+	world := newCluster(t, 1, sim.LAN(), smallServer())
+	logged := ""
+	world.world.OnLog(func(_ *sim.Node, line sim.LogLine) {
+		if line.Level >= host.Warn {
+			logged += fmt.Sprint(line.Message, line.Fields)
+		}
+	})
+	world.run(func(h host.Host) error {
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		version3 := frameOf(0x0A, 0x06, 0x08, 0x03, 0x10, 0x02, 0x18, 0x00)
+		if err := conn.WriteBuffers([][]byte{version3}); err != nil {
+			return err
+		}
+		if err := readEnd(conn); !ended(err) {
+			return fmt.Errorf("version 3: %w", err)
+		}
+		return versions(h)
+	})
+	if want := "useV2WireProtocol"; !strings.Contains(logged, want) {
+		t.Errorf("the log does not say what to do (%s): %s", want, logged)
+	}
+}
+
+// versions asks in every version: 0 to 2 are served, and the answers repeat them; others are answered with BadVersion.
+func versions(h host.Host) error {
+	conn, err := dialRaw(h)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+	defer in.Release()
+	for _, v := range []wire.Version{2, 0, 1, 3, 10, 255} {
+		for _, o := range []wire.Operation{wire.Add, wire.Read, wire.BatchRead} {
+			r := wire.Request{Version: v, Operation: o, MasterKey: key, Ledger: 7, Entry: 3, RequestID: 5, Body: stored(7, 3, 10)}
+			if err := conn.WriteBuffers([][]byte{r.Append(nil)}); err != nil {
+				return err
+			}
+			want := wire.OK
+			if v > 2 {
+				want = wire.BadVersion
+			}
+			got, err := rawResponse(h, conn, in)
+			if err != nil || got.Version != v || got.Operation != o || got.Code != want || got.Entry != 3 {
+				return fmt.Errorf("%s in version %d: %+v, %w", o, v, got, err)
+			}
+		}
+	}
+	return nil
+}
+
+// TestAFencingReadWithoutAKeyIsUnauthorized, since older versions cannot carry one.
+func TestAFencingReadWithoutAKeyIsUnauthorized(t *testing.T) {
+	newCluster(t, 1, sim.LAN(), smallServer()).run(func(h host.Host) error {
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+		defer in.Release()
+		for _, v := range []wire.Version{1, 2} {
+			r := wire.Request{Version: v, Operation: wire.Read, Flags: wire.Fencing, Ledger: 7, Entry: 3, HasMasterKey: v == 1}
+			if err := conn.WriteBuffers([][]byte{r.Append(nil)}); err != nil {
+				return err
+			}
+			if got, err := rawResponse(h, conn, in); err != nil || got.Code != wire.Unauthorized {
+				return fmt.Errorf("version %d: %+v, %w", v, got, err)
+			}
+		}
+		return nil
+	})
+}
+
+// TestSilenceEndsAConnection: between requests after Idle, inside one after FrameStall, and not a moment before.
+func TestSilenceEndsAConnection(t *testing.T) {
+	config := smallServer()
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		after time.Duration
+	}{
+		{"nothing", nil, config.Idle},
+		{"half a frame", goodAdd(7, 0)[:30], config.FrameStall},
+	} {
+		newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+			conn, err := dialRaw(h)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			begun := h.Elapsed()
+			if err := conn.WriteBuffers([][]byte{c.bytes}); err != nil {
+				return err
+			}
+			err = readEnd(conn)
+			if took := h.Elapsed() - begun; !ended(err) || took < c.after-time.Millisecond || took > c.after+time.Second {
+				return fmt.Errorf("%s: ended after %v, %w", c.name, took, err)
+			}
+			return nil
+		})
+	}
+}
+
+// TestAPeerThatTakesNoAnswersIsBounded: it is not read from beyond the bounds, its memory is bounded, other clients are
+// served meanwhile, and after WriteStall it is gone.
+func TestAPeerThatTakesNoAnswersIsBounded(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		profile := sim.LAN()
+		profile.WindowBytes = 4 << 10
+		world := newCluster(t, 2, profile, smallServer())
+		world.bookie.SetMemoryLimit(1 << 20) // the store takes a fifth of it
+		broken := false
+		world.world.OnMark(func(_ *sim.Node, e host.Event) { broken = broken || e.Name == server.PointBroken })
+		world.run(func(h host.Host) error {
+			good, err := dial(h, smallChannel())
+			if err != nil {
+				return err
+			}
+			defer good.Close()
+			for e := range ledger.EntryID(10) {
+				if err := good.AddEntry(add(7, e, 3000), 0); err != nil {
+					return err
+				}
+			}
+			return greedy(h, good, read)
+		})
+		if !broken {
+			t.Errorf("reads %v: the peer was never given up", read)
+		}
+	}
+}
+
+// greedy sends requests until nothing more is taken, without reading an answer.
+func greedy(h host.Host, good *channel.Channel, read bool) error {
+	conn, err := dialRaw(h)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var frames []byte
+	for i := range 500 {
+		r := wire.Request{Version: 2, Operation: wire.Read, Ledger: 7, Entry: ledger.EntryID(i % 10)}
+		if !read {
+			r = wire.Request{Version: 2, Operation: wire.Add, MasterKey: key, Body: stored(8, ledger.EntryID(i), 1)}
+		}
+		frames = r.Append(frames)
+	}
+	for range 200 {
+		if err = conn.WriteBuffers([][]byte{frames}); err != nil {
+			break
+		}
+		r, failed := good.ReadEntry(7, 3, 0)
+		if failed := holds(r, failed, 7, 3, 3000); failed != nil {
+			return fmt.Errorf("another client: %w", failed)
+		}
+	}
+	if err == nil {
+		return errors.New("everything was taken")
+	}
+	return nil
+}
+
+// TestAnAddDoesNotWaitBehindReads: with every reading task busy with answers nobody takes, adds of others and of the
+// same connection go through.
+func TestAnAddDoesNotWaitBehindReads(t *testing.T) {
+	config := smallServer()
+	config.ReadTasks = 1
+	world := newCluster(t, 2, sim.LAN(), config)
+	slow := int64(0)
+	world.world.OnMark(func(_ *sim.Node, e host.Event) {
+		if e.Name == server.PointAnswersFull {
+			slow++
+		}
+	})
+	world.run(onChannel(func(h host.Host, c *channel.Channel) error {
+		for e := range ledger.EntryID(10) {
+			if err := c.AddEntry(add(7, e, 3000), 0); err != nil {
+				return err
+			}
+		}
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		conn.Limits(0, 100*time.Millisecond)
+		var frames []byte
+		for i := range 16 { // no more than may be under way, or the adds would wait for a place
+			r := wire.Request{Version: 2, Operation: wire.BatchRead, Ledger: 7, RequestID: int64(i), MaxSize: 30 << 10}
+			frames = r.Append(frames)
+		}
+		if err := conn.WriteBuffers([][]byte{append(frames, goodAdd(8, 0)...)}); err != nil {
+			return err
+		}
+		h.Root().Sleep(100 * time.Millisecond)
+		r, err := c.ReadEntry(8, 0, 0)
+		return errors.Join(holds(r, err, 8, 0, 10), c.AddEntry(add(8, 1, 10), 0))
+	}))
+	if slow == 0 {
+		t.Error("the answers never filled the connection: the test proves nothing")
+	}
+}
+
+// TestOneConnectionTooManyIsClosed, and the place is free again when another one leaves.
+func TestOneConnectionTooManyIsClosed(t *testing.T) {
+	config := smallServer()
+	config.ConnectionsMax = 2
+	newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+		var open []host.Conn
+		for range 2 {
+			conn, err := dialRaw(h)
+			if err != nil {
+				return err
+			}
+			open = append(open, conn)
+		}
+		third, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		if err := readEnd(third); !ended(err) {
+			return fmt.Errorf("the third connection: %w", err)
+		}
+		third.Close()
+		open[0].Close()
+		h.Root().Sleep(10 * time.Millisecond)
+		c, err := dial(h, smallChannel())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		defer open[1].Close()
+		return c.AddEntry(add(7, 0, 10), 0)
+	})
+}
+
+// TestAStopCutsWhoDoesNotDrain after DrainMax, so that one slow peer cannot keep a bookie from ending.
+func TestAStopCutsWhoDoesNotDrain(t *testing.T) {
+	config := smallServer()
+	config.WriteStall = time.Hour
+	profile := sim.LAN()
+	profile.WindowBytes = 2 << 10
+	c := newCluster(t, 1, profile, config)
+	cut := int64(0)
+	var begun, took time.Duration
+	c.world.OnMark(func(_ *sim.Node, e host.Event) {
+		if e.Name == server.PointDrainCut {
+			cut, took = e.A, c.world.Elapsed()-begun
+		}
+	})
+	c.run(func(h host.Host) error {
+		good, err := dial(h, smallChannel())
+		if err != nil {
+			return err
+		}
+		defer good.Close()
+		if err := good.AddEntry(add(7, 0, 3000), 0); err != nil {
+			return err
+		}
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		var frames []byte
+		for range 10 {
+			r := wire.Request{Version: 2, Operation: wire.Read, Ledger: 7}
+			frames = r.Append(frames)
+		}
+		if err := conn.WriteBuffers([][]byte{frames}); err != nil {
+			return err
+		}
+		h.Root().Sleep(100 * time.Millisecond)
+		begun = c.world.Elapsed()
+		c.bookie.Stop()
+		h.Root().Sleep(5 * time.Second)
+		return nil
+	})
+	if cut != 1 || took != config.DrainMax {
+		t.Errorf("%d connections were cut after %v", cut, took)
+	}
+}

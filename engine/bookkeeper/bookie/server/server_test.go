@@ -1,0 +1,324 @@
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"lakebed/engine/bookkeeper/client/channel"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
+	"lakebed/sim"
+)
+
+// TestEveryOperationDoesWhatItSays, once, over a quiet network.
+func TestEveryOperationDoesWhatItSays(t *testing.T) {
+	newCluster(t, 1, sim.LAN(), smallServer()).run(onChannel(func(_ host.Host, c *channel.Channel) error {
+		var problems []error
+		check := func(err error) { problems = append(problems, err) }
+		for e := range ledger.EntryID(5) {
+			check(c.AddEntry(add(7, e, 100), 0))
+		}
+		r, err := c.ReadEntry(7, 3, 0)
+		check(holds(r, err, 7, 3, 100))
+		r, err = c.ReadLast(7, 0)
+		check(holds(r, err, 7, 4, 100))
+		_, err = c.ReadEntry(7, 5, 0)
+		check(fails("missing entry", err, channel.ErrNoEntry))
+		_, err = c.ReadEntry(8, 0, 0)
+		check(fails("missing ledger", err, channel.ErrNoLedger))
+		_, err = c.ReadEntry(7, -2, 0)
+		check(fails("negative entry", err, channel.ErrBadRequest))
+		_, err = c.ReadLast(-1, 0)
+		check(fails("negative ledger", err, channel.ErrBadRequest))
+		check(fails("negative add", c.AddEntry(add(-1, 0, 10), 0), channel.ErrBadRequest))
+		check(fails("too large", c.AddEntry(add(7, 9, 17<<10), 0), channel.ErrBadRequest))
+		check(fails("wrong key", c.AddEntry(channel.Add{MasterKey: otherKey, Body: stored(7, 5, 10)}, 0), channel.ErrUnauthorized))
+		m, err := c.Authenticate(wire.AuthMessage{Plugin: "some plug-in", Payload: []byte("secret")}, 0)
+		check(err)
+		if m.Plugin != wire.AuthDisabled || len(m.Payload) != 0 {
+			check(fmt.Errorf("auth was answered with %+v", m))
+		}
+		return errors.Join(problems...)
+	}))
+}
+
+// TestAFenceRefusesAddsAndLetsRecoveryThrough, also for a ledger that the bookie has never heard of.
+func TestAFenceRefusesAddsAndLetsRecoveryThrough(t *testing.T) {
+	newCluster(t, 1, sim.LAN(), smallServer()).run(onChannel(func(_ host.Host, c *channel.Channel) error {
+		var problems []error
+		check := func(err error) { problems = append(problems, err) }
+		check(c.AddEntry(add(7, 0, 100), 0))
+		_, err := c.FenceAndRead(7, 0, otherKey, 0)
+		check(fails("fence with the wrong key", err, channel.ErrUnauthorized))
+		check(c.AddEntry(add(7, 1, 100), 0))
+		r, err := c.FenceAndRead(7, ledger.NoEntry, key, 0)
+		check(holds(r, err, 7, 1, 100))
+		check(fails("add behind a fence", c.AddEntry(add(7, 2, 100), 0), channel.ErrFenced))
+		recovery := add(7, 2, 50)
+		recovery.Flags = wire.RecoveryAdd | wire.HighPriority
+		check(c.AddEntry(recovery, 0))
+		r, err = c.FenceAndRead(7, 2, key, 0)
+		check(holds(r, err, 7, 2, 50))
+		_, err = c.FenceAndRead(9, ledger.NoEntry, key, 0)
+		check(fails("fence of an unknown ledger", err, channel.ErrNoEntry))
+		check(fails("add to it", c.AddEntry(add(9, 0, 100), 0), channel.ErrFenced))
+		return errors.Join(problems...)
+	}))
+}
+
+// TestABatchReadIsBoundedAsBookKeeperCounts: by count, by the bytes of the whole frame, by a hole, and never empty.
+func TestABatchReadIsBoundedAsBookKeeperCounts(t *testing.T) {
+	newCluster(t, 1, sim.LAN(), smallServer()).run(onChannel(func(_ host.Host, c *channel.Channel) error {
+		var problems []error
+		for _, e := range []ledger.EntryID{0, 1, 2, 3, 4, 6} {
+			problems = append(problems, c.AddEntry(add(7, e, 68), 0)) // 100 bytes stored, 104 in a frame
+		}
+		for _, each := range []struct {
+			name  string
+			batch channel.Batch
+			want  int
+		}{
+			{"a hole ends it", channel.Batch{First: 1}, 4},
+			{"behind the hole", channel.Batch{First: 6}, 1},
+			{"a count", channel.Batch{MaxCount: 2}, 2},
+			{"a negative count", channel.Batch{MaxCount: -5}, 5},
+			{"exactly the bytes of three", channel.Batch{MaxSize: 36 + 3*104}, 3},
+			{"one byte less", channel.Batch{MaxSize: 36 + 3*104 - 1}, 2},
+			{"less than one", channel.Batch{MaxSize: 1}, 1},
+			{"negative bytes", channel.Batch{MaxSize: -1}, 1},
+		} {
+			each.batch.Ledger = 7
+			problems = append(problems, batchHolds(c, each.name, each.batch, each.want))
+		}
+		_, err := c.BatchRead(channel.Batch{Ledger: 7, First: 5}, 0)
+		problems = append(problems, fails("batch at a hole", err, channel.ErrNoEntry))
+		_, err = c.BatchRead(channel.Batch{Ledger: 8}, 0)
+		problems = append(problems, fails("batch of no ledger", err, channel.ErrNoLedger))
+		_, err = c.BatchRead(channel.Batch{Ledger: 7, First: ledger.NoEntry}, 0)
+		problems = append(problems, fails("batch from the last entry", err, channel.ErrBadRequest))
+		return errors.Join(problems...)
+	}))
+}
+
+func batchHolds(c *channel.Channel, name string, b channel.Batch, want int) error {
+	r, err := c.BatchRead(b, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer r.Release()
+	if len(r.Entries) != want {
+		return fmt.Errorf("%s: %d entries, want %d", name, len(r.Entries), want)
+	}
+	for i, e := range r.Entries {
+		if !bytes.Equal(e, stored(b.Ledger, b.First+ledger.EntryID(i), 68)) {
+			return fmt.Errorf("%s: entry %d differs", name, i)
+		}
+	}
+	return nil
+}
+
+// TestAFencingReadIsAnsweredOnlyWhenTheFenceIsDurable, whether it finds something or not: the power goes at the moment
+// at which the answer arrives, and the fence is still there.
+func TestAFencingReadIsAnsweredOnlyWhenTheFenceIsDurable(t *testing.T) {
+	for _, found := range []bool{false, true} {
+		for seed := range uint64(10) {
+			c := newCluster(t, seed, sim.LAN(), smallServer())
+			restart(c)
+			c.run(func(h host.Host) error {
+				first, err := dial(h, smallChannel())
+				if err != nil {
+					return err
+				}
+				defer first.Close()
+				entry := ledger.EntryID(1)
+				if found {
+					entry = 0
+				}
+				if err := first.AddEntry(add(7, 0, 100), 0); err != nil {
+					return err
+				}
+				r, err := first.FenceAndRead(7, entry, key, 0)
+				if found {
+					err = holds(r, err, 7, 0, 100)
+				} else {
+					err = fails("read", err, channel.ErrNoEntry)
+				}
+				c.powerCut()
+				second, dialled := dial(h, smallChannel())
+				if dialled != nil {
+					return dialled
+				}
+				defer second.Close()
+				// The bookie may be in limbo, which refuses as well. What it must not do is to take the add.
+				if added := second.AddEntry(add(7, 1, 100), 0); added == nil {
+					return errors.New("the fence is forgotten")
+				}
+				return err
+			})
+		}
+	}
+}
+
+// TestAddsAnsweredBeforeAPowerCutAreThereAfterIt, through the whole path.
+func TestAddsAnsweredBeforeAPowerCutAreThereAfterIt(t *testing.T) {
+	for seed := range uint64(10) {
+		c := newCluster(t, seed, sim.LAN(), smallServer())
+		restart(c)
+		c.run(func(h host.Host) error {
+			acked := map[ledger.EntryID]bool{}
+			for round := range 4 {
+				if err := addSome(h, round, acked); err != nil {
+					return err
+				}
+				c.powerCut()
+			}
+			return readAll(h, acked)
+		})
+	}
+}
+
+func addSome(h host.Host, round int, acked map[ledger.EntryID]bool) error {
+	ch, err := dial(h, smallChannel())
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	for i := range 40 {
+		e := ledger.EntryID(round*100 + i)
+		if err := ch.AddEntry(add(ledger.ID(round), e, 300), 0); err != nil {
+			return err
+		}
+		acked[e] = true
+	}
+	return nil
+}
+
+func readAll(h host.Host, acked map[ledger.EntryID]bool) error {
+	ch, err := dial(h, smallChannel())
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	for _, e := range host.SortedKeys(acked) {
+		id := ledger.ID(e / 100)
+		r, err := ch.ReadEntry(id, e, 0)
+		if err := holds(r, err, id, e, 300); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestACleanStopAnswersWhatWasAccepted: adds under way when the bookie is told to stop are answered, not lost.
+func TestACleanStopAnswersWhatWasAccepted(t *testing.T) {
+	for seed := range uint64(10) {
+		c := newCluster(t, seed, sim.LAN(), smallServer())
+		accepted, acked, lost := int64(0), 0, 0
+		c.world.OnMark(func(_ *sim.Node, e host.Event) {
+			if e.Name != "bookie.accepted" || accepted > 0 {
+				return
+			}
+			accepted = e.A
+			c.bookie.Stop()
+		})
+		c.run(onChannel(func(h host.Host, ch *channel.Channel) error {
+			done := newCollector(h, 20)
+			for e := range ledger.EntryID(20) {
+				a := add(7, e, 100)
+				if err := ch.Submit(&channel.Request{Operation: wire.Add, MasterKey: a.MasterKey, Body: a.Body, Done: done}); err != nil {
+					return err
+				}
+			}
+			for _, r := range done.await(20) {
+				if r.Err == nil {
+					acked++
+				} else if errors.Is(r.Err, channel.ErrOutcomeUnknown) {
+					lost++
+				} else {
+					return r.Err
+				}
+			}
+			return nil
+		}))
+		if int64(acked) < accepted || acked+lost != 20 {
+			t.Errorf("seed %d: %d adds were accepted when the stop came, %d were acknowledged, %d lost", seed, accepted, acked, lost)
+		}
+	}
+}
+
+// TestWhatArrivesTogetherIsStoredTogether: one read of the socket becomes one batch, up to the bounds of a batch.
+func TestWhatArrivesTogetherIsStoredTogether(t *testing.T) {
+	profile := sim.LAN()
+	profile.SplitPermille = 0
+	c := newCluster(t, 3, profile, smallServer())
+	var batches []int64
+	c.world.OnMark(func(_ *sim.Node, e host.Event) {
+		if e.Name == "bookie.accepted" {
+			batches = append(batches, e.A)
+		}
+	})
+	c.run(func(h host.Host) error {
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		var frames []byte
+		for e := range ledger.EntryID(20) {
+			r := wire.Request{Version: 2, Operation: wire.Add, MasterKey: key, Body: stored(7, e, 10)}
+			frames = r.Append(frames)
+		}
+		if err := conn.WriteBuffers([][]byte{frames}); err != nil {
+			return err
+		}
+		in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+		defer in.Release()
+		for range 20 {
+			if r, err := rawResponse(h, conn, in); err != nil || r.Code != wire.OK {
+				return fmt.Errorf("%v, %w", r.Code, err)
+			}
+		}
+		return nil
+	})
+	if fmt.Sprint(batches) != "[16 4]" {
+		t.Errorf("20 adds in one write became batches of %v", batches)
+	}
+}
+
+// collector takes requests back.
+type collector struct{ queue *host.Queue[*channel.Request] }
+
+func newCollector(h host.Host, room int) *collector {
+	return &collector{host.NewQueue[*channel.Request](h, h.Root(), "collector", room)}
+}
+
+func (c *collector) Completed(r *channel.Request) {
+	if !c.queue.Offer(r) {
+		panic("no room in the collector")
+	}
+}
+
+func (c *collector) await(count int) []*channel.Request {
+	var all []*channel.Request
+	for len(all) < count {
+		some, more := c.queue.Take(nil)
+		if !more {
+			return all
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// restart brings the bookie back a moment after it crashed.
+func restart(c *cluster) {
+	c.bookie.OnExit(func(_ error, crashed bool) {
+		if crashed {
+			c.world.At(time.Millisecond, func() { c.bookie.Start(serving(c.t, smallStore(), smallServer())) })
+		}
+	})
+}
