@@ -34,3 +34,6 @@ func RequiredMarks() []string {
 
 // MarkReplayCut is hit when a bookie is crashed while it starts.
 const MarkReplayCut = "trial.crashed-during-start"
+
+// MarkRefused is hit when a bookie refuses its directories.
+const MarkRefused = "trial.refused"

@@ -13,6 +13,7 @@ import (
 	"lakebed/model"
 	"lakebed/sim"
 	"lakebed/sim/disk"
+	"lakebed/trial/defects/defect"
 	"lakebed/workloads"
 )
 
@@ -31,6 +32,7 @@ type Options struct {
 	Plan     *faults.Plan  // nil: drawn from the seed
 	Trace    io.Writer     // one line an event
 	Observer *sim.Observer // compares two runs
+	Defect   string        // planted bug to switch on; only builds with the defects overlay have any
 	Until    time.Duration // end the world here, without a verdict on what is open; zero: run to the end
 }
 
@@ -57,12 +59,18 @@ type run struct {
 	rand     *rand.Rand
 	phase    phase
 	serving  bool // the bookie's process has come up
+	wounds   int  // places where the plan has damaged media, as far as the history knows
 	findings []Finding
 	verdict  Verdict
 }
 
 // Run runs one trial to its verdict.
-func Run(o Options) Result { return newRun(o).runAll() }
+func Run(o Options) Result {
+	if o.Defect != "" {
+		defer defect.Choose(o.Defect)()
+	}
+	return newRun(o).runAll()
+}
 
 // runAll lets the world run from its first event to its verdict.
 func (t *run) runAll() Result {
@@ -100,6 +108,7 @@ func newRun(o Options) *run {
 	}
 	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
 	t.world.OnMark(func(n *sim.Node, e host.Event) {
+		t.noteDamage()
 		t.marks.Hit(string(e.Name))
 		t.driver.OnMark(n, string(e.Name))
 	})
@@ -109,8 +118,21 @@ func newRun(o Options) *run {
 
 // start boots the bookie unless it runs.
 func (t *run) start() {
+	t.noteDamage()
 	if !t.node.Running() && t.phase != done {
 		t.node.Start(t.boot)
+	}
+}
+
+// noteDamage tells the history of media that was damaged since the last look. It is called before each start and at
+// each mark: what a bookie cannot know because of damage, it says after one of those at the earliest.
+func (t *run) noteDamage() {
+	if !t.options.Scenario.Damage {
+		return
+	}
+	if n := len(t.driver.Damage()); n > t.wounds {
+		t.wounds = n
+		t.lab.Recorder.Damaged()
 	}
 }
 
@@ -178,9 +200,9 @@ func (t *run) exited(err error, crashed bool) {
 	} else {
 		recorder.Crashed()
 	}
-	if err != nil && bookie.IsRefusal(err) && !t.options.Scenario.Damage {
-		t.find(Refused, "restart", "a bookie refused its directories although nothing was damaged", err.Error())
-		t.world.Stop()
+	t.noteDamage()
+	if err != nil && bookie.IsRefusal(err) {
+		t.refused(err)
 		return
 	}
 	switch t.phase {
@@ -197,9 +219,21 @@ func (t *run) exited(err error, crashed bool) {
 	}
 }
 
+// refused ends a trial whose bookie does not take its directories: trying again cannot help. After damage that is the
+// answer that is wanted, since nothing is served that might be wrong.
+func (t *run) refused(err error) {
+	if t.wounds == 0 {
+		t.find(Refused, "restart", "a bookie refused its directories although nothing was damaged", err.Error())
+	}
+	t.phase = done
+	t.marks.Hit(MarkRefused)
+	t.world.Stop()
+}
+
+// finish ends the trial after the last look. With damaged media a bookie may be unable to start or to close.
 func (t *run) finish(err error) {
 	t.phase = done
-	if err != nil && !(t.options.Scenario.Damage && bookie.IsRefusal(err)) {
+	if err != nil && t.wounds == 0 {
 		t.find(Stalled, "liveness", "the healed bookie did not start, serve and stop", err.Error())
 	}
 	t.world.Stop()

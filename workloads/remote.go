@@ -233,7 +233,7 @@ func fenceOutcome(err error) model.Outcome {
 	case err == nil, errors.Is(err, channel.ErrNoEntry):
 		return model.OK
 	case errors.Is(err, channel.ErrNoLedger):
-		return model.Failed // it was deleted
+		return model.Unknown // it was deleted before the read, and perhaps before the fence
 	default:
 		return model.Unknown
 	}

@@ -32,5 +32,5 @@ func (a *app) startProfile() (stop func(), err error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: no profile is called %q; there are: %s", campaign.ErrUsage, a.profile, profileNames())
 	}
-	return profile.Start(mode, profile.ProfilePath("."), profile.NoShutdownHook).(interface{ Stop() }).Stop, nil
+	return profile.Start(mode, profile.ProfilePath("."), profile.NoShutdownHook).Stop, nil
 }

@@ -46,7 +46,7 @@ func (s *journalSubject) start() error {
 	if s.journal, err = journal.Open(s.node, volume, journal.DefaultConfig()); err != nil {
 		return err
 	}
-	return s.journal.Start(s.node.Root(), 0)
+	return s.journal.Start(s.node.Root(), 0, 0)
 }
 
 // trim removes files that are behind, soon after each roll.

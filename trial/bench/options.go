@@ -32,7 +32,7 @@ func ParseWorkloads(names []string) ([]Workload, error) {
 	var asked []Workload
 	for _, name := range names {
 		if !slices.Contains(Workloads(), Workload(name)) {
-			return nil, fmt.Errorf("no workload is called %q; there are: append, fio, read: %w", name, ErrUsage)
+			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, and the sub-command world", ErrUsage, name)
 		}
 		asked = append(asked, Workload(name))
 	}
@@ -94,7 +94,7 @@ func (o Options) arms() ([]Arm, error) {
 	}
 	asked := slices.DeleteFunc(Arms(), func(a Arm) bool { return !strings.Contains(a.Name(), o.Only) })
 	if len(asked) == 0 {
-		return nil, fmt.Errorf("no arm's name contains %q; one is %q: %w", o.Only, Arms()[0].Name(), ErrUsage)
+		return nil, fmt.Errorf("%w: no arm's name contains %q; one is %s", ErrUsage, o.Only, Arms()[0].Name())
 	}
 	return asked, nil
 }

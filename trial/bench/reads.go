@@ -66,7 +66,7 @@ type ReadResult struct {
 
 // reads measures all arms of reads.
 func (r *run) reads(ctx context.Context) error {
-	set, err := newReadSet(r.dir, r.options.Seed, r.source)
+	set, err := newReadSet(r.dir, r.options.Seed, r.source, defaultReadSizes())
 	if err != nil {
 		return err
 	}

@@ -16,32 +16,36 @@ import (
 const (
 	readPayloadBytes  = 1 << 10
 	readLedgers       = 16
-	loggedEntries     = 8 << 10 // of each ledger
-	cachedEntries     = 2 << 10
 	readOutstanding   = 4 << 10
 	readJournalBytes  = 64 << 20
 	coldStride        = 300 // entries: more than one read fetches ahead
 	checkpointOnFlush = time.Hour
 )
 
+// readSizes says how many entries each ledger has.
+type readSizes struct{ logged, cached int }
+
+func defaultReadSizes() readSizes { return readSizes{logged: 8 << 10, cached: 2 << 10} }
+
 // readSet is a bookie full of entries to read.
 type readSet struct {
 	dir    string
 	seed   uint64
+	sizes  readSizes
 	opened *bookieSubject
 	logged []ledger.ID
 	cached []ledger.ID
 }
 
-func newReadSet(dir string, seed uint64, from *source) (*readSet, error) {
-	s := &readSet{dir: filepath.Join(dir, "reads"), seed: seed}
+func newReadSet(dir string, seed uint64, from *source, sizes readSizes) (*readSet, error) {
+	s := &readSet{dir: filepath.Join(dir, "reads"), seed: seed, sizes: sizes}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.logged, err = s.write(from, loggedEntries); err == nil {
+	if s.logged, err = s.write(from, sizes.logged); err == nil {
 		if err = s.opened.store.Flush(); err == nil {
-			s.cached, err = s.write(from, cachedEntries)
+			s.cached, err = s.write(from, sizes.cached)
 		}
 	}
 	if err != nil {
@@ -110,7 +114,7 @@ type place struct {
 func (s *readSet) coldPlaces(random *rand.Rand) []place {
 	var all []place
 	for _, id := range s.logged {
-		for e := ledger.EntryID(0); e < loggedEntries; e += coldStride {
+		for e := ledger.EntryID(0); e < ledger.EntryID(s.sizes.logged); e += coldStride {
 			all = append(all, place{id, e})
 		}
 	}
@@ -155,7 +159,7 @@ func (s *readSet) walks(plan readPlan) []func() place {
 func (s *readSet) randomWalk(number int) func() place {
 	random := rand.New(rand.NewPCG(s.seed, uint64(number)))
 	return func() place {
-		return place{s.cached[random.IntN(len(s.cached))], ledger.EntryID(random.IntN(cachedEntries))}
+		return place{s.cached[random.IntN(len(s.cached))], ledger.EntryID(random.IntN(s.sizes.cached))}
 	}
 }
 
@@ -164,7 +168,7 @@ func (s *readSet) sequentialWalk(number int) func() place {
 	at, next := number%len(s.logged), ledger.EntryID(0)
 	return func() place {
 		p := place{s.logged[at], next}
-		if next++; next == loggedEntries {
+		if next++; next == ledger.EntryID(s.sizes.logged) {
 			at, next = (at+1)%len(s.logged), 0
 		}
 		return p

@@ -27,7 +27,7 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	s.active = writecache.NewGeneration(h, config.ChunkBytes)
 	if err := s.boot(g); err != nil {
 		if s.journal != nil {
-			_ = s.journal.Close()
+			s.journal.Abandon()
 		}
 		s.release()
 		if isDamage(err) {
@@ -76,7 +76,7 @@ func (s *Store) boot(g host.Group) error {
 		s.table.Limbo()
 		s.h.Probe().Mark(host.Event{Name: PointLimbo})
 	}
-	if err := s.journal.Start(g, found.Last); err != nil {
+	if err := s.journal.Start(g, found.Last, mark.Journal.Sequence); err != nil {
 		return err
 	}
 	if err := s.checkpoint(); err != nil {

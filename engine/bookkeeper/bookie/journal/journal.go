@@ -94,8 +94,10 @@ func Open(h host.Host, dir host.Dir, config Config) (*Journal, error) {
 // Empty reports whether the directory held no journal file when it was opened.
 func (j *Journal) Empty() bool { return len(j.files) == 0 }
 
-// Start makes the first file of this run and starts the tasks below g. Sequences go on behind last.
-func (j *Journal) Start(g host.Group, last uint64) error {
+// Start makes the first file of this run and starts the tasks below g. Sequences go on behind last. durable is how far
+// the mark vouches: what was replayed behind it may be in the page cache only, so nothing may call it durable until the
+// caller has stored it elsewhere. The caller must have done so before the first append.
+func (j *Journal) Start(g host.Group, last, durable uint64) error {
 	f, err := j.create(j.lastID() + 1)
 	if err != nil {
 		return fmt.Errorf("start journal: %w", err)
@@ -103,7 +105,7 @@ func (j *Journal) Start(g host.Group, last uint64) error {
 	j.tasks = g.New("journal")
 	j.changed = j.tasks.NewCond(j.mutex)
 	j.sealed.Store(int64(last))
-	j.durable = last
+	j.durable = durable
 	j.take(f, last+1)
 	j.tasks.Go("journal-prepare", j.prepare)
 	if j.config.Sync == SyncInterval {
@@ -236,6 +238,26 @@ func (j *Journal) Drain() error {
 	return j.commits.AwaitRoom()
 }
 
+// Abandon ends the tasks of a journal to which nothing was appended, without a footer: a start that failed must not
+// look like a clean stop.
+func (j *Journal) Abandon() {
+	if j.commits == nil {
+		return
+	}
+	_ = j.Drain()
+	j.endTasks()
+	_ = j.current.Close()
+}
+
+// endTasks ends the preparing and syncing of files.
+func (j *Journal) endTasks() {
+	j.tasks.Stop()
+	j.tasks.Wait()
+	if j.next != nil {
+		_ = j.next.Close() // stays as it is: an empty file
+	}
+}
+
 // Close drains the journal, ends the tasks, and writes a footer, which lets the next start tell rot from a torn
 // tail. Nothing may be appended afterwards.
 func (j *Journal) Close() error {
@@ -243,11 +265,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	err := j.Drain()
-	j.tasks.Stop()
-	j.tasks.Wait()
-	if j.next != nil {
-		_ = j.next.Close() // stays as it is: an empty file
-	}
+	j.endTasks()
 	if err == nil {
 		err = j.writeFooter()
 	}

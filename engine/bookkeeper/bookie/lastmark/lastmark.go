@@ -75,11 +75,28 @@ func Open(h host.Host, dir host.Dir) (*Slots, error) {
 		return nil, fmt.Errorf("open mark: %w", err)
 	}
 	s := &Slots{h: h, file: file}
-	if err := s.read(); err != nil {
+	if err = s.read(); err == nil {
+		err = s.settle()
+	}
+	if err != nil {
 		_ = file.Close()
 		return nil, fmt.Errorf("read mark: %w", err)
 	}
 	return s, nil
+}
+
+// settle writes the newest slot again where it is. It may be in the page cache only, after a sync that failed or a
+// process that was killed; the other slot, which is written next, may then be the only one on the media.
+func (s *Slots) settle() error {
+	if s.counter == 0 {
+		return nil
+	}
+	page := make([]byte, record.Align)
+	encode(page, s.mark, s.counter)
+	if err := host.WriteFullAt(s.file, page, (1-s.slot)*record.Align); err != nil {
+		return err
+	}
+	return s.file.Sync()
 }
 
 func create(h host.Host, dir host.Dir) (*Slots, error) {

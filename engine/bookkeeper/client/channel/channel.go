@@ -50,6 +50,7 @@ type Channel struct {
 	output    []byte
 	waiting   int64         // bytes of requests in line
 	sweepAt   time.Duration // when the sweeper looks again
+	sweeps    int
 	requestID int64
 	broken    error
 }

@@ -148,6 +148,7 @@ func (c *Channel) awaitOverdue() (expired []*Request, patient bool) {
 
 // expire takes the requests that are overdue from their calls, and finds the next deadline. The mutex must be held.
 func (c *Channel) expire(now time.Duration) (expired []*Request, patient bool) {
+	c.sweeps++
 	c.sweepAt = never
 	patient = true
 	for k := c.first; k != nil; k = k.next {

@@ -1,0 +1,65 @@
+package defects
+
+import "lakebed/model"
+
+// insertOriginal is where an accepted entry gets into the write cache.
+const insertOriginal = "s.active.Insert(a.ledger, a.entry, a.Body)"
+
+// addDefects are mistakes in the write cache and its back-pressure.
+func addDefects() []Defect {
+	return []Defect{
+		{
+			ID: "slow-down-drops", Title: "while the cache fills, an add is acknowledged and does not reach it",
+			Origin: ours + "adds are slowed and wait; none is refused late and nothing is dropped",
+			Edits: []Edit{{
+				File: bookieFolder + "add.go", Function: "Store.accept", Original: insertOriginal, Result: "[]byte",
+				Replacement: `if s.slowDown() > 0 {
+						return append([]byte(nil), a.Body...)
+					}
+					return s.active.Insert(a.ledger, a.entry, a.Body)`,
+			}},
+			Scenario: "bookie", Checkers: losses(),
+		},
+		{
+			ID: "cache-after-journal", Title: "an add reaches the cache only after its group may have been sealed",
+			Origin: ours + "cache insert precedes journal append",
+			Edits: []Edit{
+				{
+					File: bookieFolder + "add.go", Function: "Store.accept", Original: insertOriginal, Result: "[]byte",
+					Replacement: "return append([]byte(nil), a.Body...)",
+				},
+				{
+					File: bookieFolder + "add.go", Function: "Store.start",
+					Original: "s.mutex.Unlock()",
+					Replacement: `s.mutex.Unlock()
+						for i := range adds {
+							if adds[i].accepted {
+								s.mutex.Lock()
+								s.active.Insert(adds[i].ledger, adds[i].entry, adds[i].Body)
+								s.mutex.Unlock()
+							}
+						}`,
+				},
+			},
+			Scenario: "bookie", Checkers: losses(),
+		},
+		{
+			ID: "replaced-entry-kept", Title: "the write cache does not take a second version of an entry",
+			Origin: ours + "the newest version of an entry wins",
+			Edits: []Edit{{
+				File: bookieFolder + "writecache/generation.go", Function: "Generation.Insert",
+				Original: "r.slots[at].body = stored",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerBookie},
+		},
+		{
+			ID: "half-batch-fails", Title: "of a batch whose group failed, only the first add says so",
+			Origin: ours + "after a failed write or sync nothing is acknowledged any more",
+			Edits: []Edit{{
+				File: bookieFolder + "add.go", Function: "Batch.Committed",
+				Original: "b.Adds[i].accepted", Result: "bool", Replacement: "return i == 0 && b.Adds[i].accepted",
+			}},
+			Scenario: "syncs", Checkers: losses(),
+		},
+	}
+}

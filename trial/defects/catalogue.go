@@ -1,0 +1,69 @@
+package defects
+
+import (
+	"fmt"
+	"slices"
+
+	"lakebed/model"
+)
+
+// Defect is a planted bug.
+type Defect struct {
+	ID       string
+	Title    string // what the engine does wrong
+	Origin   string // the issue of a real system, or the rule of ours that it breaks
+	Edits    []Edit
+	Scenario string
+	Checkers []string // one of them must catch it
+}
+
+// Edit is one place of the engine's sources, and what stands there instead.
+type Edit struct {
+	File        string // from the module's root, with slashes
+	Function    string // "name", or "Type.name" for a method
+	Original    string // stands in the function's body exactly once; spaces and line ends count for nothing
+	Replacement string // statements
+	// Result is the type of the original, if that is an expression; the replacement then ends in a return. Empty: the
+	// original is one or more statements.
+	Result string
+}
+
+// The checkers of package trial that judge more than the history.
+const (
+	checkerRestart  = "restart"  // a bookie refuses directories that nobody damaged
+	checkerWorld    = "world"    // a panic, a deadlock, a task that is left over
+	checkerLiveness = "liveness" // a healed bookie does not start, serve and stop
+	checkerMemory   = "memory"   // buffers are left after a clean close
+)
+
+// losses are the checkers that see an acknowledged entry go: one by ordinary reads, one by the last look, and one if the
+// bookie notices by itself and does not start.
+func losses() []string {
+	return []string{model.CheckerBookie, model.CheckerDurability, checkerRestart}
+}
+
+// ours marks an origin that is a rule of this engine.
+const ours = "rule: "
+
+// All returns the catalogue.
+func All() []Defect {
+	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
+		readDefects(), serverDefects(), damageDefects())
+}
+
+// Find returns the defect of this id.
+func Find(id string) (Defect, error) {
+	all := All()
+	at := slices.IndexFunc(all, func(d Defect) bool { return d.ID == id })
+	if at < 0 {
+		return Defect{}, fmt.Errorf("no defect is called %q", id)
+	}
+	return all[at], nil
+}
+
+const (
+	bookieFolder  = "engine/bookkeeper/bookie/"
+	journalFolder = bookieFolder + "journal/"
+	logFolder     = bookieFolder + "entrylog/"
+	serverFolder  = bookieFolder + "server/"
+)

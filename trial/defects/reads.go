@@ -1,0 +1,95 @@
+package defects
+
+import "lakebed/model"
+
+const readFile = bookieFolder + "read.go"
+
+// readDefects are mistakes in finding what is there.
+func readDefects() []Defect {
+	return append([]Defect{
+		{
+			ID: "flushing-not-read", Title: "entries that are being flushed are not looked for in memory",
+			Origin: ours + "an entry is found from its acknowledgement on",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.cached",
+				Original: "[...]*writecache.Generation{s.active, s.flushing}", Result: "[2]*writecache.Generation",
+				Replacement: "return [2]*writecache.Generation{s.active, nil}",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
+		},
+		{
+			ID: "last-entry-from-cache-only", Title: "the last entry is looked for in the write cache only",
+			Origin: "bookkeeper#2612: the last entry was answered too low with confidence, and recovery cut the ledger",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.lastEntry",
+				Original: "max(s.active.Last(id), s.logs.Last(id))", Result: "ledger.EntryID", Replacement: "return s.active.Last(id)",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerLastEntry, model.CheckerBookie},
+		},
+		{
+			ID: "last-of-run-missed", Title: "the last entry of a run is not found",
+			Origin: ours + "an acknowledged entry is found by every later read",
+			Edits: []Edit{{
+				File: logFolder + "find.go", Function: "Logs.candidates",
+				Original: "entry <= r.last", Result: "bool", Replacement: "return entry < r.last",
+			}},
+			Scenario: "bookie", Checkers: losses(),
+		},
+		{
+			ID: "index-guess-trusted", Title: "a closed log is searched in the first block that was guessed, only",
+			Origin: ours + "an acknowledged entry is found by every later read",
+			Edits: []Edit{{
+				File: logFolder + "find.go", Function: "Logs.searchClosed",
+				Original: "entry < items[0].entry && block > low/itemsPerBlock", Result: "bool", Replacement: "return false",
+			}},
+			Scenario: "bookie", Checkers: losses(),
+		},
+		{
+			ID: "read-error-as-absent", Title: "an entry that cannot be read is answered as not there",
+			Origin: "bookkeeper#2908: a missing or corrupt entry log was reported as no such entry",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.readLogs",
+				Original:    `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)`,
+				Replacement: `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
+		},
+	}, rangeDefects()...)
+}
+
+// rangeDefects are mistakes of reads of many entries.
+func rangeDefects() []Defect {
+	return []Defect{
+		{
+			ID: "range-over-hole", Title: "a range read goes on behind an entry that is not there",
+			Origin: ours + "a range is a hole-free prefix",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.ReadRange",
+				Original: "if err != nil {\nbreak\n}",
+				Replacement: `if err != nil {
+						if e, err = s.read(id, first+ledger.EntryID(len(entries))+1); err != nil {
+							break
+						}
+					}`,
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerRange},
+		},
+		{
+			ID: "range-over-limit", Title: "a range read takes one entry more than its limit of bytes",
+			Origin: ours + "a range keeps its limits",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.ReadRange",
+				Original: "bytes > limits.Bytes", Result: "bool", Replacement: "return bytes-int64(len(e.Body)) > limits.Bytes",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerRange},
+		},
+		{
+			ID: "range-leaks", Title: "the entry that passes a range's limit is not given back",
+			Origin: "bookkeeper#3737: buffers leaked until memory was exhausted",
+			Edits: []Edit{{
+				File: readFile, Function: "Store.ReadRange", Original: "e.Release()",
+			}},
+			Scenario: "bookie", Checkers: []string{checkerMemory},
+		},
+	}
+}

@@ -1,0 +1,27 @@
+package defects
+
+import "lakebed/model"
+
+// recordDefects are mistakes in telling what was stored from what was torn.
+func recordDefects() []Defect {
+	return []Defect{
+		{
+			ID: "torn-tail-accepted", Title: "records of a group are not verified when it is read",
+			Origin: "bookkeeper#4659: corrupt bytes of the journal can parse as other entries",
+			Edits: []Edit{{
+				File: "engine/record/scanner.go", Function: "verifyRecords",
+				Original: "rh.Matches(records[at+HeaderSize : at+HeaderSize+n])", Result: "bool", Replacement: "return true",
+			}},
+			Scenario: "bookie", Checkers: append(losses(), model.CheckerInvented, model.CheckerList),
+		},
+		{
+			ID: "old-groups-accepted", Title: "a group is taken for one of this file without a look at its sequence",
+			Origin: ours + "a scanner never hands out bytes that do not continue what stands before them",
+			Edits: []Edit{{
+				File: "engine/record/scanner.go", Function: "Scanner.read",
+				Original: "(s.next != 0 && h.Sequence != s.next)", Result: "bool", Replacement: "return false",
+			}},
+			Scenario: "bookie", Checkers: losses(),
+		},
+	}
+}
