@@ -124,6 +124,31 @@ func checkWithin(t *testing.T, e *Element, shape *Shape) {
 	}
 }
 
+// TestTheSwarmLeavesKindsOut: however long the plan, about half of the kinds are in it, and each seed has its own half.
+func TestTheSwarmLeavesKindsOut(t *testing.T) {
+	shape := testShape(time.Second)
+	shape.ElementsMin, shape.ElementsMax = 300, 300
+	on := map[Kind]int{}
+	const seeds = 60
+	for seed := uint64(1); seed <= seeds; seed++ {
+		had := map[Kind]bool{}
+		for _, e := range draw(seed, shape).Elements {
+			if !had[e.Kind] {
+				on[e.Kind]++
+			}
+			had[e.Kind] = true
+		}
+		if len(had) == len(Kinds()) {
+			t.Errorf("seed %d draws every kind", seed)
+		}
+	}
+	for _, kind := range Kinds() {
+		if on[kind] < seeds/4 || on[kind] > seeds*3/4 {
+			t.Errorf("%s is in %d of %d plans", kind, on[kind], seeds)
+		}
+	}
+}
+
 // TestOnlyKindsOfTheMixThatHaveATargetAreDrawn.
 func TestOnlyKindsOfTheMixThatHaveATargetAreDrawn(t *testing.T) {
 	bare := Shape{Duration: time.Second, Nodes: []NodeShape{{Name: "a"}}}

@@ -60,9 +60,11 @@ func TestAnOperationTriggerHitsThatVeryOperation(t *testing.T) {
 	}
 }
 
-// TestATimeTriggersAtThatTime.
+// TestATimeTriggersAtThatTime, whatever the caller does to its plan after it handed it over.
 func TestATimeTriggersAtThatTime(t *testing.T) {
-	r := newRig(t, 1, one(Pause, Target{Node: "a"}, Params{For: 70 * ms}))
+	plan := one(Pause, Target{Node: "a"}, Params{For: 70 * ms})
+	r := newRig(t, 1, plan)
+	plan.Elements[0] = Element{ID: "other", Kind: Kill, Target: Target{Node: "a"}}
 	r.run(t, 400*ms)
 	if f := r.driver.Firings(); len(f) != 1 || f[0] != (Firing{"e", warm}) {
 		t.Errorf("fired %v", f)
@@ -165,6 +167,21 @@ func TestARestartByOthersIsNotRepeated(t *testing.T) {
 	}
 }
 
+// TestANodeThatOthersStartedIsTheirs: when it dies by itself, a power cut does not bring it back.
+func TestANodeThatOthersStartedIsTheirs(t *testing.T) {
+	plan := one(Kill, Target{Node: "a"}, Params{StaysDown: true})
+	plan.Elements = append(plan.Elements, Element{
+		ID: "cut", Kind: PowerCut, Trigger: Trigger{At: warm + 60*ms}, Target: Target{Node: "a"}, Params: Params{RestartAfter: ms},
+	})
+	r := newRig(t, 1, plan)
+	r.world.At(warm+20*ms, func() { r.start("a") })
+	r.world.At(warm+40*ms, func() { r.world.Node("a").Crash(sim.KillProcess()) })
+	r.run(t, 400*ms)
+	if r.world.Node("a").Epoch() != 2 {
+		t.Errorf("%d processes", r.world.Node("a").Epoch())
+	}
+}
+
 // TestFaultsThatOverlapEachLastTheirTime: the end of a short one does not end the long one.
 func TestFaultsThatOverlapEachLastTheirTime(t *testing.T) {
 	for _, c := range []struct {
@@ -194,6 +211,9 @@ func TestFaultsThatOverlapEachLastTheirTime(t *testing.T) {
 			}
 			if r.count("a", c.missing, 700*ms, 900*ms) == 0 {
 				t.Errorf("%s within %s does not end", c.short, c.long)
+			}
+			if n := r.world.Effects()["stuck-disk"]; c.long == StuckDisk && n != 1 {
+				t.Errorf("the one operation that stuck was let go between, and %d stuck", n)
 			}
 		}
 	}
@@ -237,6 +257,40 @@ func TestHealEndsEverything(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHealSendsAgainWhatAStallHolds: bytes that met the stall do not wait for the time at which it was to end.
+func TestHealSendsAgainWhatAStallHolds(t *testing.T) {
+	w := sim.New(sim.Config{Seed: 1})
+	server, client := w.NewNode("b"), w.NewNode("a")
+	d := NewDriver(w, one(Stall, Target{Node: "a", Peer: "b"}, Params{For: 10 * time.Minute}), Actions{})
+	server.Start(func(h host.Host) error {
+		l, err := h.Net().Listen("b:1")
+		must(t, err)
+		c, err := l.Accept()
+		must(t, err)
+		_, err = c.Read(make([]byte, 1))
+		must(t, err)
+		if at := h.Elapsed(); at < 2*warm || at > 2*warm+300*ms {
+			t.Errorf("the byte came at %s", at)
+		}
+		return nil
+	})
+	client.Start(func(h host.Host) error {
+		h.Root().Sleep(warm / 2) // the listener is there
+		c, err := h.Net().Dial("b:1", nil)
+		must(t, err)
+		h.Root().Sleep(warm)
+		must(t, c.WriteBuffers([][]byte{{1}}))
+		return nil
+	})
+	w.At(2*warm, d.Heal)
+	if v := w.Run(time.Hour); v.Failed() {
+		t.Fatal(v.String())
+	}
+	if w.Effects()["stall"] != 1 {
+		t.Errorf("effects %v", w.Effects())
 	}
 }
 
@@ -314,23 +368,48 @@ func image(r *rig) string {
 	return text
 }
 
-// TestChanceArmsPointsBySeed: some seeds arm a point and some do not, and its bound holds.
+// TestChanceArmsPointsBySeed: some seeds arm a point and some do not, its bound holds, and nodes roll their own dice.
 func TestChanceArmsPointsBySeed(t *testing.T) {
-	armed := 0
+	armed, differ := 0, 0
 	for seed := uint64(1); seed <= 40; seed++ {
 		r := newRig(t, seed, Plan{})
 		r.driver.UseChance(Chance{ArmedPermille: 500, TimesMax: 3})
 		r.run(t, 100*ms)
-		yes := len(r.driver.Fired().Elements)
-		if yes > 6 {
-			t.Errorf("seed %d: %d yes answers at two places, with at most three each", seed, yes)
+		visits := map[string][]int64{}
+		for _, e := range r.driver.Fired().Elements {
+			v := e.Trigger.Visit
+			visits[v.Node] = append(visits[v.Node], v.Nth)
 		}
-		if yes > 0 {
+		if len(visits["a"]) > 3 || len(visits["b"]) > 3 {
+			t.Errorf("seed %d: yes answers %v, with at most three each", seed, visits)
+		}
+		if len(visits) > 0 {
 			armed++
 		}
+		if !reflect.DeepEqual(visits["a"], visits["b"]) {
+			differ++
+		}
 	}
-	if armed < 5 || armed > 30 {
-		t.Errorf("%d of 40 seeds armed the point", armed)
+	if armed < 5 || armed > 30 || differ < armed/2 {
+		t.Errorf("%d of 40 seeds armed the point, with different answers for two nodes in %d", armed, differ)
+	}
+}
+
+// TestChanceIsOffUnlessAskedFor, and the usual chance is one.
+func TestChanceIsOffUnlessAskedFor(t *testing.T) {
+	yes := 0
+	for seed := uint64(1); seed <= 20; seed++ {
+		off, on := newRig(t, seed, Plan{}), newRig(t, seed, Plan{})
+		on.driver.UseChance(SwarmChance())
+		off.run(t, 100*ms)
+		on.run(t, 100*ms)
+		if n := len(off.driver.Fired().Elements); n > 0 {
+			t.Errorf("seed %d: %d yes answers without chance", seed, n)
+		}
+		yes += len(on.driver.Fired().Elements)
+	}
+	if yes == 0 {
+		t.Error("the usual chance never answers yes")
 	}
 }
 

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -208,6 +209,37 @@ func TestTransientErrorsEndByNumberAndByTime(t *testing.T) {
 	}
 	if n := r.count("a", "test.failed", warm+60*ms, 600*ms); n > 0 {
 		t.Errorf("%d steps failed after the end", n)
+	}
+}
+
+// TestEveryKthOperationIsHit, and no other.
+func TestEveryKthOperationIsHit(t *testing.T) {
+	var failed []int
+	plan := Plan{Elements: []Element{{ID: "e", Kind: ReadError, Target: onDisk, Params: Params{Times: 2, Every: 3}}}}
+	alone(t, 1, plan, func(h host.Host, _ int) {
+		_, f := newFile(t, h, "f")
+		must(t, host.WriteFullAt(f, []byte("text"), 0))
+		for i := 1; i <= 12; i++ {
+			if _, err := f.ReadAt(make([]byte, 4), 0); err != nil {
+				failed = append(failed, i)
+			}
+		}
+	})
+	if !reflect.DeepEqual(failed, []int{3, 6}) {
+		t.Errorf("reads %v failed", failed)
+	}
+}
+
+// TestAnErrorIsNotUsedUpWhereAnotherHidesIt.
+func TestAnErrorIsNotUsedUpWhereAnotherHidesIt(t *testing.T) {
+	plan := one(WriteError, onDisk, Params{Times: 1})
+	second := plan.Elements[0]
+	second.ID = "second"
+	plan.Elements = append(plan.Elements, second)
+	r := newRig(t, 1, plan)
+	r.run(t, 300*ms)
+	if n := r.world.Effects()["write-error"]; n != 2 {
+		t.Errorf("two errors were ordered, %d were seen", n)
 	}
 }
 

@@ -54,7 +54,7 @@ func (d *Driver) strikeNode(e *Element) {
 // own stays so.
 func (d *Driver) takeDown(n *node, e *Element) {
 	running := n.sim.Running()
-	n.down = n.down && !running // it may have been started by others
+	n.down = n.down && n.epoch == n.sim.Epoch() // others may have started it since
 	switch e.Kind {
 	case Kill:
 		n.sim.Crash(sim.KillProcess())

@@ -3,8 +3,6 @@ package workloads
 import (
 	"math/rand/v2"
 	"time"
-
-	"lakebed/engine/bookkeeper/ledger"
 )
 
 // caller is what every client is, wherever it sits: a random stream, a pace, and the ledger it writes.
@@ -49,18 +47,8 @@ func (c *caller) think() time.Duration {
 // ledger returns the ledger that the client writes: a new one after its fill, and mostly after a fence; sometimes it
 // goes on writing a fenced or deleted one, as a writer does that has not heard of it.
 func (c *caller) ledger() *book {
-	full := c.own != nil && len(c.own.entries) >= c.lab.mix.LedgerEntries
-	gone := c.own != nil && (c.own.fenced || c.own.deleted) && c.rand.IntN(4) == 0
-	if c.own == nil || full || gone {
+	if c.own == nil || c.own.size() >= c.lab.mix.LedgerEntries || (c.own.ended() && c.rand.IntN(4) == 0) {
 		c.own = c.lab.open()
 	}
 	return c.own
-}
-
-// some chooses an entry that was sent, or one near by that was not.
-func (c *caller) some(b *book) ledger.EntryID {
-	if len(b.entries) == 0 || c.rand.IntN(8) == 0 {
-		return ledger.EntryID(c.rand.Int64N(int64(b.next) + 3))
-	}
-	return b.entries[c.rand.IntN(len(b.entries))].entry
 }

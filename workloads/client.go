@@ -50,16 +50,17 @@ func (c *Client) step() bool {
 
 func (c *Client) add() bool {
 	b := c.ledger()
-	return c.send(b, b.append(c.rand, &c.lab.mix), 0, false)
+	return c.send(b, b.append(c.rand), false)
 }
 
 // retry sends an entry again, byte for byte, as a writer does that got no answer.
 func (c *Client) retry() bool {
 	b := c.lab.pick(c.rand)
-	if b == nil || len(b.entries) == 0 {
+	if b == nil {
 		return true
 	}
-	return c.send(b, &b.entries[c.rand.IntN(len(b.entries))], 0, false)
+	t, ok := b.sent(c.rand)
+	return !ok || c.send(b, t, false)
 }
 
 // recoverEntry sends a new version of an entry that was sent before, or one behind the end, as recovery does.
@@ -68,17 +69,16 @@ func (c *Client) recoverEntry() bool {
 	if b == nil {
 		return true
 	}
-	if len(b.entries) == 0 || c.rand.IntN(4) == 0 {
-		return c.send(b, b.append(c.rand, &c.lab.mix), 0, true)
+	t, ok := b.renew(c.rand)
+	if !ok || c.rand.IntN(4) == 0 {
+		t = b.append(c.rand)
 	}
-	t := &b.entries[c.rand.IntN(len(b.entries))]
-	t.versions++
-	return c.send(b, t, t.versions-1, true)
+	return c.send(b, t, true)
 }
 
-func (c *Client) send(b *book, t *tried, version int, recovery bool) bool {
+func (c *Client) send(b *book, t tried, recovery bool) bool {
 	a := bookie.Add{MasterKey: masterKey(), Recovery: recovery}
-	c.buffer = content(c.buffer, b.id, t.entry, version, t.payload)
+	c.buffer = content(c.buffer, b.id, t.entry, t.version, t.payload)
 	a.Body = c.buffer
 	token := c.lab.Recorder.Begin(c.addOp(b.id, t.entry, a.Body, recovery))
 	err := c.store.AddOne(&a)
@@ -99,7 +99,7 @@ func (c *Client) addBatch() bool {
 	tokens := make([]Token, n)
 	b := c.ledger()
 	for i := range batch.Adds {
-		t := b.append(c.rand, &c.lab.mix)
+		t := b.append(c.rand)
 		body := content(nil, b.id, t.entry, 0, t.payload)
 		batch.Adds[i] = bookie.Add{MasterKey: masterKey(), Body: body}
 		tokens[i] = c.lab.Recorder.Begin(c.addOp(b.id, t.entry, body, false))

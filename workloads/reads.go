@@ -17,7 +17,7 @@ func (c *Client) read() bool {
 	if b == nil {
 		return true
 	}
-	return c.readEntry(b.id, c.some(b), false)
+	return c.readEntry(b.id, b.some(c.rand), false)
 }
 
 func (c *Client) readEntry(id ledger.ID, entry ledger.EntryID, final bool) bool {
@@ -41,7 +41,7 @@ func (c *Client) readRange() bool {
 		return true
 	}
 	limits := bookie.Limits{Entries: 1 + c.rand.IntN(20), Bytes: int64(c.rand.IntN(4000))}
-	op := modelOp(model.ReadRange, c.number, b.id, c.some(b))
+	op := modelOp(model.ReadRange, c.number, b.id, b.some(c.rand))
 	op.MaxCount, op.MaxBytes = int32(limits.Entries), limits.Bytes
 	token := c.lab.Recorder.Begin(op)
 	entries, err := c.store.ReadRange(b.id, ledger.EntryID(op.Entry), limits)
@@ -88,7 +88,7 @@ func (c *Client) fence() bool {
 	if b == nil {
 		return true
 	}
-	b.fenced = true
+	b.askedFor(true, false)
 	token := c.lab.Recorder.Begin(modelOp(model.Fence, c.number, b.id, 0))
 	err := c.store.Fence(b.id, masterKey())
 	c.lab.Recorder.End(token, outcomeOf(model.Fence, err), nil)
@@ -100,7 +100,7 @@ func (c *Client) deleteLedger() bool {
 	if b == nil {
 		return true
 	}
-	b.deleted = true
+	b.askedFor(false, true)
 	token := c.lab.Recorder.Begin(modelOp(model.Delete, c.number, b.id, 0))
 	err := c.store.Delete(b.id)
 	c.lab.Recorder.End(token, outcomeOf(model.Delete, err), nil)
@@ -114,14 +114,18 @@ func (c *Client) flush() bool { return c.goesOn(c.store.Flush()) }
 // ledger that was to be fenced or deleted, which must not work where that was acknowledged. It goes on as long as the
 // bookie does.
 func (c *Client) Verify() bool {
-	ok := true
-	c.lab.Everything(func(id ledger.ID, entry ledger.EntryID) {
-		ok = ok && c.readEntry(id, entry, true)
-	})
-	for _, b := range c.lab.ledgers {
-		if b.fenced || b.deleted {
-			ok = ok && c.send(b, b.append(c.rand, &c.lab.mix), 0, false)
+	books := c.lab.all()
+	for _, b := range books {
+		for _, entry := range b.ids() {
+			if !c.readEntry(b.id, entry, true) {
+				return false
+			}
 		}
 	}
-	return ok && c.list()
+	for _, b := range books {
+		if b.ended() && !c.send(b, b.append(c.rand), false) {
+			return false
+		}
+	}
+	return c.list()
 }

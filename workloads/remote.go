@@ -84,8 +84,8 @@ func outcome(kind model.Kind, err error) model.Outcome {
 	}
 }
 
-func (r *Remote) addRequest(b *book, t *tried, version int, recovery bool) (*channel.Request, Token) {
-	body := content(nil, b.id, t.entry, version, t.payload)
+func (r *Remote) addRequest(b *book, t tried, recovery bool) (*channel.Request, Token) {
+	body := content(nil, b.id, t.entry, t.version, t.payload)
 	request := &channel.Request{Operation: wire.Add, MasterKey: masterKey(), Body: body}
 	if recovery {
 		request.Flags = wire.RecoveryAdd
@@ -97,18 +97,18 @@ func (r *Remote) addRequest(b *book, t *tried, version int, recovery bool) (*cha
 
 func (r *Remote) add() bool {
 	b := r.ledger()
-	r.send(r.addRequest(b, b.append(r.rand, &r.lab.mix), 0, false))
+	r.send(r.addRequest(b, b.append(r.rand), false))
 	return true
 }
 
 func (r *Remote) recoverEntry() bool {
 	b := r.lab.pick(r.rand)
-	if b == nil || len(b.entries) == 0 {
+	if b == nil {
 		return true
 	}
-	t := &b.entries[r.rand.IntN(len(b.entries))]
-	t.versions++
-	r.send(r.addRequest(b, t, t.versions-1, true))
+	if t, ok := b.renew(r.rand); ok {
+		r.send(r.addRequest(b, t, true))
+	}
 	return true
 }
 
@@ -131,7 +131,7 @@ func (r *Remote) pipeline() bool {
 	tokens := make(map[*channel.Request]Token, n)
 	waiting := 0
 	for range n {
-		request, token := r.addRequest(b, b.append(r.rand, &r.lab.mix), 0, false)
+		request, token := r.addRequest(b, b.append(r.rand), false)
 		request.Done = done
 		if err := r.channel.Submit(request); err != nil {
 			r.lab.Recorder.End(token, outcome(model.Add, err), nil)
@@ -159,7 +159,7 @@ func (r *Remote) read() bool {
 	if b == nil {
 		return true
 	}
-	entry := r.some(b)
+	entry := b.some(r.rand)
 	token := r.begin(modelOp(model.Read, r.number, b.id, entry))
 	answer, err := r.channel.ReadEntry(b.id, entry, 0)
 	r.endRead(token, model.Read, answer, err)
@@ -194,7 +194,7 @@ func (r *Remote) readBatch() bool {
 	if b == nil {
 		return true
 	}
-	batch := channel.Batch{Ledger: b.id, First: r.some(b), MaxCount: int32(1 + r.rand.IntN(20)), MaxSize: int64(100 + r.rand.IntN(6000))}
+	batch := channel.Batch{Ledger: b.id, First: b.some(r.rand), MaxCount: int32(1 + r.rand.IntN(20)), MaxSize: int64(100 + r.rand.IntN(6000))}
 	op := modelOp(model.ReadRange, r.number, b.id, batch.First)
 	op.MaxCount, op.MaxBytes = batch.MaxCount, batch.MaxSize
 	token := r.begin(op)
@@ -217,8 +217,8 @@ func (r *Remote) fence() bool {
 	if b == nil {
 		return true
 	}
-	b.fenced = true
-	entry := r.some(b)
+	b.askedFor(true, false)
+	entry := b.some(r.rand)
 	fence := r.begin(modelOp(model.Fence, r.number, b.id, 0))
 	read := r.begin(modelOp(model.Read, r.number, b.id, entry))
 	answer, err := r.channel.FenceAndRead(b.id, entry, masterKey(), 0)

@@ -2,9 +2,6 @@ package host
 
 import "lakebed/internal/invariant"
 
-// gatherYieldsMax bounds how often a group's committer gives way to appenders that it has just released.
-const gatherYieldsMax = 8
-
 // GroupCommit gathers what many tasks append into groups and commits one group at a time, in one task: the next group
 // fills while the last one is being written and synced, and starts as soon as it is done. P is what a group gathers;
 // two of them alternate, so that nothing is allocated but one Ticket a group.
@@ -23,8 +20,6 @@ type GroupCommit[P any] struct {
 	spare   P
 	ticket  *Ticket
 	bytes   int64
-	appends int  // to the open group
-	usual   int  // appends in the group before: how many may be on their way
 	waiting bool // the committer waits for work
 	ending  bool
 	failed  error
@@ -107,7 +102,6 @@ func (c *GroupCommit[P]) Enter() (P, *Ticket) {
 func (c *GroupCommit[P]) Leave(bytes int64) {
 	if bytes > 0 {
 		c.bytes += bytes
-		c.appends++
 		if c.waiting {
 			c.waiting = false
 			c.work.Signal()
@@ -144,29 +138,11 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 			c.ending = true // what is still appended is committed before the task ends
 		}
 	}
-	c.gather()
 	payload, ticket = c.open, c.ticket
 	c.open, c.ticket = c.spare, &Ticket{gate: c.tasks.NewGate()}
-	c.usual, c.appends, c.bytes = c.appends, 0, 0
+	c.bytes = 0
 	c.room.Broadcast()
 	return payload, ticket, true
-}
-
-// gather lets those who were released by the last group append again before this one is taken. Without it the first of
-// them would have a group to itself, and the others would pay for its sync. The mutex is held on entry and on return.
-func (c *GroupCommit[P]) gather() {
-	for range gatherYieldsMax {
-		before := c.appends
-		if before >= c.usual || c.bytes >= c.limit || c.ending {
-			return
-		}
-		c.mutex.Unlock()
-		c.tasks.Sleep(0)
-		c.mutex.Lock()
-		if c.appends == before {
-			return
-		}
-	}
 }
 
 func (c *GroupCommit[P]) failure() error {

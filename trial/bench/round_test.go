@@ -52,12 +52,11 @@ func TestEveryStepOfARoundIsCountedAndTimedOnce(t *testing.T) {
 	}
 }
 
-func TestAFailedStepEndsItsRound(t *testing.T) {
-	runners := []*runner{{worker: &countingWorker{failAt: 3}}, {worker: &countingWorker{}}}
-	var calls atomic.Int64
-	_, _, err := drive(runners, "test", func(time.Time) bool { return calls.Add(1) > 10 })
-	if !errors.Is(err, errPlanned) || len(runners[0].latencies) != 2 {
-		t.Errorf("%d good steps, error %v", len(runners[0].latencies), err)
+func TestAFailedStepEndsItsWorkersRound(t *testing.T) {
+	runners := []*runner{{worker: &countingWorker{failAt: 3}}, {worker: &countingWorker{failAt: 5}}}
+	_, _, err := drive(runners, "test", func(time.Time) bool { return false })
+	if !errors.Is(err, errPlanned) || len(runners[0].latencies) != 2 || len(runners[1].latencies) != 4 {
+		t.Errorf("%d and %d good steps, error %v", len(runners[0].latencies), len(runners[1].latencies), err)
 	}
 }
 

@@ -4,17 +4,29 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"lakebed/faults"
 	"lakebed/sim"
 	"lakebed/trial"
 )
 
+// init keeps the first thread of a worker for its main task, so that a trial that never waits runs on another one: the
+// signal that asks for stacks comes to the first.
+func init() {
+	if isWorker() {
+		runtime.LockOSThread()
+	}
+}
+
+func isWorker() bool { return len(os.Args) > 1 && os.Args[1] == "worker" }
+
 // TestMain lets the test program be its own worker, as simrun is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
+	if isWorker() {
 		if err := ServeProcess(fakeCatalogue()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -32,7 +44,7 @@ func fakeCatalogue() Catalogue {
 		Scenarios: []trial.Scenario{
 			{Name: "good", Weight: 3}, {Name: "fine", Weight: 1},
 			{Name: "bad"}, {Name: "elsewhere"}, {Name: "forked"}, {Name: "undecided"},
-			{Name: "asleep"}, {Name: "busy"}, {Name: "mortal"}, {Name: "mute"}, {Name: "slow"},
+			{Name: "asleep"}, {Name: "busy"}, {Name: "mortal"}, {Name: "mute"}, {Name: "slow"}, {Name: "talkative"}, {Name: "lavish"},
 			{Name: "canary", Canary: true},
 		},
 		RequiredMarks: []string{"fake.rare", "fake.common"},
@@ -75,7 +87,14 @@ func runFake(o trial.Options) trial.Result {
 	case "slow":
 		time.Sleep(20 * time.Millisecond)
 	case "canary":
+		r.Verdict = trial.Stalled // which is not what the checkers are there for
 		if o.Seed%4 == 0 {
+			r.Verdict = trial.Violation
+		}
+	case "talkative":
+		fmt.Println(`{"result":{"seed":0}}`)
+	case "lavish":
+		if runtime.GOMAXPROCS(0) != 1 || os.Getenv("GOGC") != "400" {
 			r.Verdict = trial.Violation
 		}
 	}
@@ -88,6 +107,7 @@ func judgeBad(r *trial.Result) {
 	case r.Seed%5 == 0:
 		r.Verdict = trial.Violation
 		r.Events = 10000 - int64(r.Seed) // the last one is the shortest
+		r.Plan.Elements = []faults.Element{{ID: "cut-1", Kind: faults.PowerCut, Target: faults.Target{Node: "bookie"}}}
 		r.Findings = []trial.Finding{
 			{Checker: "log", Signature: "acked entry is absent", Text: fmt.Sprintf("entry %d", r.Seed)},
 			{Checker: "marks", Signature: "and so on", Text: "a consequence"},
@@ -117,14 +137,20 @@ func perish(how string) {
 	case "asleep":
 		time.Sleep(time.Hour)
 	case "busy":
-		for spin := 0; ; spin++ {
-			if spin < 0 {
-				return
-			}
-		}
+		go spin() // on a thread that the signal does not come to
+		time.Sleep(time.Hour)
 	case "mortal":
 		go func() { panic("the disk is on fire") }()
 		time.Sleep(time.Hour)
+	}
+}
+
+// spin never waits.
+func spin() {
+	for turns := 0; ; turns++ {
+		if turns < 0 {
+			return
+		}
 	}
 }
 

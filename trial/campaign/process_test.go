@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
@@ -11,9 +12,9 @@ import (
 
 // TestATrialThatDoesNotAnswerIsAHang with the stacks of its worker, and the seeds behind it run all the same.
 func TestATrialThatDoesNotAnswerIsAHang(t *testing.T) {
-	for scenario, place := range map[string]string{"asleep": "campaign.perish", "busy": "lakebed/trial/campaign.perish"} {
+	for scenario, place := range map[string]string{"asleep": "campaign.perish", "busy": "lakebed/trial/campaign.spin"} {
 		o := options(scenario, 20)
-		o.HangAfter, o.Out = 700*time.Millisecond, t.TempDir()
+		o.HangAfter, o.Out = 1500*time.Millisecond, t.TempDir()
 		s := conduct(t, o)
 		g := onlyGroup(t, s)
 		if s.Outcome != Broken || g.Kind != Hang || g.Count != 2 || s.Seeds != 20 || s.Verdicts["ok"] != 18 || s.Verdicts["hang"] != 2 {
@@ -26,8 +27,8 @@ func TestATrialThatDoesNotAnswerIsAHang(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(c.Output, place) || !strings.Contains(c.Output, "goroutine ") {
-			t.Errorf("%s: the stacks do not show the place:\n%s", scenario, c.Output)
+		if !strings.Contains(c.Output, place) || !strings.HasPrefix(c.Output, "goroutine ") {
+			t.Errorf("%s: these are not the worker's own stacks, or do not show the place:\n%s", scenario, c.Output)
 		}
 		if scenario == "busy" && g.Signature != "hang in "+place {
 			t.Errorf("the signature does not name the busy place: %s", g.Signature)
@@ -61,6 +62,27 @@ func TestACampaignThatLosesManyWorkersStops(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(s.Notes, "\n"), "workers were lost") {
 		t.Errorf("notes: %q", s.Notes)
+	}
+}
+
+// TestWorkersAreFrugalAndDiscreet: one thread, few collections, and what engine code prints is no answer.
+func TestWorkersAreFrugalAndDiscreet(t *testing.T) {
+	for _, scenario := range []string{"lavish", "talkative"} {
+		if s := conduct(t, options(scenario, 10)); s.Outcome != Passed || s.Seeds != 10 {
+			t.Errorf("%s: %s after %d seeds, %+v", scenario, s.Outcome, s.Seeds, s.Failures)
+		}
+	}
+}
+
+// TestAnInterruptDoesNotWaitForAHungTrial and does not count it.
+func TestAnInterruptDoesNotWaitForAHungTrial(t *testing.T) {
+	ctx, interrupt := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer interrupt()
+	o := options("asleep", 1000)
+	o.HangAfter = time.Hour
+	s, err := Run(ctx, o)
+	if err != nil || s.Outcome != Interrupted || s.Violations != 0 || s.WallSeconds > (endPatience-time.Second).Seconds() {
+		t.Errorf("%v, %s with %d violations after %v s", err, s.Outcome, s.Violations, s.WallSeconds)
 	}
 }
 

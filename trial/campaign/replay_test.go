@@ -26,7 +26,7 @@ func TestAKeptCaseRunsAgainWithItsPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if asked.Plan == nil || asked.Seed != 30 || asked.Scenario.Name != "bad" {
+	if asked.Plan == nil || strings.Join(asked.Plan.IDs(), " ") != "cut-1" || asked.Seed != 30 || asked.Scenario.Name != "bad" {
 		t.Errorf("asked for %+v", asked)
 	}
 	if r.ExitCode() != ExitBroken || r.Recorded != r.TraceHash || r.TraceHash != hexHash(scatter(30)) || len(r.Findings) != 2 {

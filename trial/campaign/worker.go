@@ -25,8 +25,8 @@ func ServeProcess(c Catalogue) error {
 	return Serve(os.Stdin, answers, c)
 }
 
-// dumpOnQuit answers SIGQUIT with the stacks of all goroutines. The runtime would do so by itself, but cannot show a
-// goroutine that runs on another thread, and the one that never waits is the one to see.
+// dumpOnQuit answers SIGQUIT with the stacks of all goroutines. The runtime would do so by itself, but on a busy machine
+// it sometimes cannot show a goroutine that runs on another thread, and the one that never waits is the one to see.
 func dumpOnQuit() {
 	quit := make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGQUIT)

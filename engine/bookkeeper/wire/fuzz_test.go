@@ -3,10 +3,13 @@ package wire_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
 	"testing"
 
 	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host/oshost"
 )
 
 // FuzzRequest: no packet makes the decoder panic, what is refused is malformed, and what is accepted encodes to a frame
@@ -99,4 +102,39 @@ func checkEntries(t *testing.T, body []byte) {
 	if count != 0 || !bytes.Equal(again, body) {
 		t.Fatalf("%d entries uncounted, %x became %x", count, body, again)
 	}
+}
+
+// FuzzInput: however a stream is split, the packets are the same, and none is longer than allowed.
+func FuzzInput(f *testing.F) {
+	for _, c := range goldenRequests {
+		f.Add(unhex(c.frame), 1)
+		f.Add(append(unhex(c.frame), unhex(c.frame)...), 7)
+	}
+	f.Add([]byte{0, 0, 0, 3}, 2)
+	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3}, 3)
+	h, err := oshost.New(oshost.Config{Seed: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, input []byte, piece int) {
+		const frameMax = 300
+		read := func(piece int) ([][]byte, error) {
+			in := wire.NewInput(h.Memory(), wire.InputBytesMin, frameMax)
+			defer in.Release()
+			return drain(in, &stream{bytes: input, piece: piece, err: io.EOF})
+		}
+		split, splitErr := read(1 + int(uint(piece)%200))
+		whole, wholeErr := read(len(input) + 1)
+		if fmt.Sprint(splitErr) != fmt.Sprint(wholeErr) || len(split) != len(whole) {
+			t.Fatalf("%d packets and %v, but %d and %v", len(split), splitErr, len(whole), wholeErr)
+		}
+		for i := range whole {
+			if !bytes.Equal(split[i], whole[i]) || len(whole[i]) > frameMax-4 {
+				t.Fatalf("packet %d: %x and %x", i, split[i], whole[i])
+			}
+		}
+		if h.Memory().InUse() != 0 {
+			t.Fatalf("%d bytes are left in use", h.Memory().InUse())
+		}
+	})
 }

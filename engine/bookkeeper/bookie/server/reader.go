@@ -75,7 +75,7 @@ func (r *reader) handleBuffered() error {
 
 func (r *reader) handle(request *wire.Request) {
 	switch {
-	case false:
+	case !request.Version.Supported():
 		mark := host.Event{Name: PointBadVersion, A: int64(request.Version), Extra: r.c.conn.Peer()}
 		r.c.server.h.Probe().Mark(mark)
 		r.answer(r.c.server.refusal(request, wire.BadVersion))

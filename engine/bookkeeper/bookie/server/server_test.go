@@ -250,43 +250,89 @@ func TestACleanStopAnswersWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// TestWhatArrivesTogetherIsStoredTogether: one read of the socket becomes one batch, up to the bounds of a batch.
+// TestWhatArrivesTogetherIsStoredTogether: one read of the socket becomes few batches, as long as their bounds on
+// entries and bytes allow, and all are answered.
 func TestWhatArrivesTogetherIsStoredTogether(t *testing.T) {
-	profile := sim.LAN()
-	profile.SplitPermille = 0
-	c := newCluster(t, 3, profile, smallServer())
-	var batches []int64
-	c.world.OnMark(func(_ *sim.Node, e host.Event) {
-		if e.Name == "bookie.accepted" {
-			batches = append(batches, e.A)
-		}
-	})
-	c.run(func(h host.Host) error {
-		conn, err := dialRaw(h)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		var frames []byte
-		for e := range ledger.EntryID(20) {
-			r := wire.Request{Version: 2, Operation: wire.Add, MasterKey: key, Body: stored(7, e, 10)}
-			frames = r.Append(frames)
-		}
-		if err := conn.WriteBuffers([][]byte{frames}); err != nil {
-			return err
-		}
-		in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
-		defer in.Release()
-		for range 20 {
-			if r, err := rawResponse(h, conn, in); err != nil || r.Code != wire.OK {
-				return fmt.Errorf("%v, %w", r.Code, err)
+	for _, each := range []struct {
+		adds, size int
+		batches    string
+	}{
+		{20, 10, "[16 4]"},
+		{64, 10, "[16 16 16 16]"}, // their answers together are longer than the output buffer
+		{5, 3000, "[2 2 1]"},
+		{2, 12_000, "[1 1]"},
+	} {
+		profile := sim.LAN()
+		profile.SplitPermille = 0
+		config := smallServer()
+		config.InputBufferBytes = 64 << 10
+		c := newCluster(t, 3, profile, config)
+		var batches []int64
+		c.world.OnMark(func(_ *sim.Node, e host.Event) {
+			if e.Name == "bookie.accepted" {
+				batches = append(batches, e.A)
 			}
+		})
+		c.run(func(h host.Host) error { return addTogether(h, each.adds, each.size) })
+		if fmt.Sprint(batches) != each.batches {
+			t.Errorf("%d adds of %d bytes in one write became batches of %v, want %s", each.adds, each.size, batches, each.batches)
 		}
-		return nil
-	})
-	if fmt.Sprint(batches) != "[16 4]" {
-		t.Errorf("20 adds in one write became batches of %v", batches)
 	}
+}
+
+// addTogether sends adds with one write and awaits their answers.
+func addTogether(h host.Host, adds, size int) error {
+	conn, err := dialRaw(h)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var frames []byte
+	for e := range ledger.EntryID(adds) {
+		r := wire.Request{Version: 2, Operation: wire.Add, MasterKey: key, Body: stored(7, e, size)}
+		frames = r.Append(frames)
+	}
+	if err := conn.WriteBuffers([][]byte{frames}); err != nil {
+		return err
+	}
+	in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+	defer in.Release()
+	answered := map[ledger.EntryID]bool{}
+	for range adds {
+		r, err := rawResponse(h, conn, in)
+		if err != nil || r.Code != wire.OK || answered[r.Entry] {
+			return fmt.Errorf("answer %+v, %w", r, err)
+		}
+		answered[r.Entry] = true
+	}
+	return nil
+}
+
+// TestAFailedJournalIsAnUnknownOutcome: the add whose sync failed is answered, with an error that leaves it open, and the
+// bookie ends.
+func TestAFailedJournalIsAnUnknownOutcome(t *testing.T) {
+	c := newCluster(t, 1, sim.LAN(), smallServer())
+	c.fails = host.ErrIO
+	c.run(onChannel(func(h host.Host, ch *channel.Channel) error {
+		if err := ch.AddEntry(add(7, 0, 10), 0); err != nil {
+			return err
+		}
+		c.bookie.Disk("journal").SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+			if op.Kind == sim.DiskSync {
+				return sim.DiskEffect{Err: host.ErrIO, MarkClean: true}
+			}
+			return sim.DiskEffect{}
+		})
+		err := ch.AddEntry(add(7, 1, 10), 0)
+		if err := errors.Join(fails("add", err, channel.ErrOutcomeUnknown), fails("add", err, channel.ErrIO)); err != nil {
+			return err
+		}
+		h.Root().Sleep(2 * time.Second)
+		if c.bookie.Running() {
+			return errors.New("the bookie goes on")
+		}
+		return fails("channel", ch.Err(), channel.ErrBroken)
+	}))
 }
 
 // collector takes requests back.

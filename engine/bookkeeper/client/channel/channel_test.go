@@ -105,6 +105,41 @@ func TestRequestsWithTheSameKeyTakeTurns(t *testing.T) {
 	})
 }
 
+// TestALineGoesOutInOrder, also what joins it while it moves.
+func TestALineGoesOutInOrder(t *testing.T) {
+	script := func(p *peer) {
+		for {
+			r, ok := p.next()
+			if !ok {
+				return
+			}
+			p.h.Root().Sleep(10 * time.Millisecond) // the next ones join meanwhile
+			p.answer(r, wire.OK, nil)
+		}
+	}
+	between(t, small(), script, func(_ *sim.World, h host.Host, c *channel.Channel) error {
+		b := newBox(h)
+		var want, got []*channel.Request
+		for range 20 {
+			r := b.add(1)
+			want = append(want, r)
+			if err := c.Submit(r); err != nil {
+				return err
+			}
+			h.Root().Sleep(4 * time.Millisecond)
+		}
+		for _, r := range b.take(len(want)) {
+			if got = append(got, r); r.Err != nil {
+				return r.Err
+			}
+		}
+		if !slices.Equal(got, want) {
+			return errors.New("requests with the same key were answered in another order")
+		}
+		return nil
+	})
+}
+
 // TestALateAnswerIsNotTakenForTheNext: a read times out, a fencing read of the same entry follows, and then the answer to
 // the first arrives.
 func TestALateAnswerIsNotTakenForTheNext(t *testing.T) {

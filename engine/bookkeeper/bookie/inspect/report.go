@@ -1,0 +1,184 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
+	"lakebed/engine/record"
+)
+
+// Severity says how much a problem matters.
+type Severity string
+
+// The severities, from the worst on.
+const (
+	Damage Severity = "damage"
+	Doubt  Severity = "doubt"
+	Note   Severity = "note"
+)
+
+// Class names a kind of problem, for programs.
+type Class string
+
+// The classes of problems.
+const (
+	Unreadable      Class = "unreadable"       // the machine could not read it
+	BadHeader       Class = "bad-header"       // of a file
+	TornTail        Class = "torn-tail"        // the last group is bad
+	Rot             Class = "rot"              // an earlier group, or one that is known to have been durable
+	BadRecord       Class = "bad-record"       // its checksum is good, its content makes no sense
+	Missing         Class = "missing"          // a file that another one names
+	Gap             Class = "gap"              // sequences do not run on
+	BadMark         Class = "bad-mark"         // a slot, or both
+	MarkAhead       Class = "mark-ahead"       // the mark knows more than there is
+	BadCookie       Class = "bad-cookie"       // cannot be decoded
+	CookieMismatch  Class = "cookie-mismatch"  // the directories belong to different bookies
+	BadIndex        Class = "bad-index"        // a block of an entry log's index
+	IndexMismatch   Class = "index-mismatch"   // the index and the records of its log differ
+	Unsorted        Class = "unsorted"         // entries of a flush are not in order
+	UnlistedLedger  Class = "unlisted-ledger"  // entries of a ledger that the table does not know
+	Orphan          Class = "orphan"           // a file that nothing names
+	Unfinished      Class = "unfinished"       // bytes or files of a write that was not completed
+	UnfinishedTable Class = "unfinished-table" // a ledger table without a snapshot's end
+)
+
+// Problem is one thing that is not as it should be.
+type Problem struct {
+	Severity Severity `json:"severity"`
+	Class    Class    `json:"class"`
+	File     string   `json:"file,omitempty"`
+	Offset   int64    `json:"offset,omitempty"`
+	Message  string   `json:"message"`
+}
+
+// Report is everything that was found.
+type Report struct {
+	InUse    []string  `json:"inUse,omitempty"` // directories that a running bookie holds
+	Cookies  []Cookie  `json:"cookies,omitempty"`
+	Mark     *Mark     `json:"mark,omitempty"`
+	Journal  []Journal `json:"journal,omitempty"`
+	Tables   []Table   `json:"tables,omitempty"`
+	Logs     []Log     `json:"logs,omitempty"`
+	Ledgers  []Ledger  `json:"ledgers,omitempty"`
+	Others   []string  `json:"others,omitempty"` // files that are not a bookie's
+	Problems []Problem `json:"problems,omitempty"`
+}
+
+// Cookie is one directory's cookie.
+type Cookie struct {
+	Directory string `json:"directory"`
+	bookie.Cookie
+}
+
+// Mark is the newest valid mark and the slots it was chosen from.
+type Mark struct {
+	Slots         []Slot `json:"slots"`
+	Sequence      uint64 `json:"sequence"`
+	JournalFile   uint64 `json:"journalFile"`
+	First         uint64 `json:"first"` // sequence of that file's first group
+	TableFile     uint64 `json:"tableFile"`
+	TableSequence uint64 `json:"tableSequence"`
+}
+
+// Slot is one of the mark's two slots.
+type Slot struct {
+	State   string `json:"state"` // valid, empty, bad
+	Counter uint64 `json:"counter,omitempty"`
+}
+
+// Groups is what the framing of one file looks like.
+type Groups struct {
+	Name     string `json:"name"`
+	ID       uint64 `json:"id"`
+	Identity string `json:"identity"` // hexadecimal
+	Bytes    int64  `json:"bytes"`    // of the file
+	DataEnd  int64  `json:"dataEnd"`  // behind the last good group
+	Groups   int    `json:"groups"`
+	Records  int    `json:"records"`
+	First    uint64 `json:"first,omitempty"` // sequence
+	Last     uint64 `json:"last,omitempty"`
+	End      string `json:"end"` // clean, footer, torn, rotten, unreadable
+}
+
+// Journal is one journal file.
+type Journal struct {
+	Groups
+	Entries  int `json:"entries"`
+	Fences   int `json:"fences"`
+	Deletes  int `json:"deletes"`
+	ToReplay int `json:"toReplay"` // groups behind the mark
+}
+
+// Table is one ledger table file.
+type Table struct {
+	Groups
+	Finished  bool `json:"finished"` // its snapshot is complete
+	Current   bool `json:"current"`  // the bookie would load it
+	Ledgers   int  `json:"ledgers"`
+	Logs      int  `json:"logs"`
+	Uncertain bool `json:"uncertain"` // ledgers it does not list may have been lost
+}
+
+// Log is one entry log.
+type Log struct {
+	Groups
+	Listed     bool   `json:"listed"` // the ledger table names it
+	Durable    int64  `json:"durable,omitempty"`
+	Closed     bool   `json:"closed"`
+	Flushes    int    `json:"flushes"`
+	Entries    int    `json:"entries"`
+	Ledgers    int    `json:"ledgers"`
+	IndexItems int    `json:"indexItems"`
+	Index      string `json:"index"` // none, good, bad
+}
+
+// Ledger is one ledger, as the table and what is to be replayed make it.
+type Ledger struct {
+	ID             ledger.ID      `json:"id"`
+	Fenced         bool           `json:"fenced"`
+	Deleted        bool           `json:"deleted"`
+	Limbo          bool           `json:"limbo"`
+	HasKey         bool           `json:"hasKey"`
+	LogEntries     int            `json:"logEntries"` // a version in another log counts again
+	JournalEntries int            `json:"journalEntries"`
+	First          ledger.EntryID `json:"first"`
+	Last           ledger.EntryID `json:"last"`
+}
+
+// Worst is the severity of the worst problem; empty if there is none.
+func (r *Report) Worst() Severity {
+	for _, s := range []Severity{Damage, Doubt, Note} {
+		for _, p := range r.Problems {
+			if p.Severity == s {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// found adds a problem.
+func (r *Report) found(p Problem, format string, args ...any) {
+	p.Message = fmt.Sprintf(format, args...)
+	r.Problems = append(r.Problems, p)
+}
+
+// classify says what an error about a file's framing means: how the file ends, and the problem if it is one.
+func classify(err error) (end string, p Problem, bad bool) {
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return "clean", Problem{}, false
+	case errors.Is(err, record.ErrCorrupt):
+		return "rotten", Problem{Severity: Damage, Class: Rot}, true
+	case errors.Is(err, record.ErrTornTail):
+		return "torn", Problem{Severity: Doubt, Class: TornTail}, true
+	case errors.Is(err, host.ErrNotExist):
+		return "unreadable", Problem{Severity: Damage, Class: Missing}, true
+	default:
+		return "unreadable", Problem{Severity: Damage, Class: Unreadable}, true
+	}
+}
