@@ -68,6 +68,7 @@ func points() []faults.PointShape {
 		rare(bookie.PointSwapped, 2), rare(bookie.PointPublished, 3), rare(bookie.PointTableWritten, 3),
 		rare(bookie.PointCheckpointed, 2), rare(bookie.PointReplayed, 3), rare(bookie.PointReplayFlush, 2),
 		rare(bookie.PointLimbo, 1), rare(bookie.PointFenceAccepted, 3), rare(bookie.PointFenceDurable, 3),
+		{Point: string(bookie.PointCheckpointNow), Weight: 1, VisitsMax: 400, Asks: true},
 		rare(bookie.PointDeleted, 2), rare(bookie.PointServing, 1), rare(bookie.PointClosed, 1),
 	}
 }

@@ -107,6 +107,9 @@ func newRun(o Options) *run {
 		plan = &drawn
 	}
 	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
+	if o.Plan == nil { // an explicit plan holds what chance decided
+		t.driver.UseChance(faults.SwarmChance())
+	}
 	t.world.OnMark(func(n *sim.Node, e host.Event) {
 		t.noteDamage()
 		t.marks.Hit(string(e.Name))
@@ -276,7 +279,7 @@ func (t *run) result(world sim.Verdict) Result {
 		} else if world.Kind == sim.LeftoverTasks {
 			verdict = LeftOver
 		}
-		t.find(verdict, "world", world.Summary(), world.String())
+		t.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, world.Message), world.String())
 	}
 	history := t.lab.Recorder.History()
 	for _, v := range model.CheckBookie(history) {

@@ -92,6 +92,9 @@ func (s *Store) start(adds []Add, done *Batch) (*host.Ticket, error) {
 		completion = s.pinWhileWriting(done)
 	}
 	ticket := appender.End(completion)
+	if s.h.Probe().Perhaps(PointCheckpointNow) {
+		s.wantCheckpoint()
+	}
 	s.mutex.Unlock()
 	if done != nil && accepted == 0 {
 		done.finish()

@@ -150,6 +150,7 @@ type crashPoint struct {
 	call   int // of the two lives of the scenario, counted through
 	mode   disk.Survival
 	after  bool // shortly after the call, instead of before it
+	kill   bool // only the process dies: its successor finds in the page cache what the media may not have
 	second int  // call of the life that follows before which it crashes again
 }
 
@@ -158,7 +159,19 @@ func (p crashPoint) String() string {
 	if p.after {
 		when = "after"
 	}
-	return fmt.Sprintf("seed %d, crash %s call %d, %s, again before call %d", p.seed, when, p.call, p.mode, p.second)
+	what := "crash"
+	if p.kill {
+		what = "kill"
+	}
+	return fmt.Sprintf("seed %d, %s %s call %d, %s, crash before call %d of the next life", p.seed, what, when, p.call, p.mode, p.second)
+}
+
+// how is the way in which the first crash comes.
+func (p crashPoint) how() sim.How {
+	if p.kill {
+		return sim.KillProcess()
+	}
+	return sim.PowerCut(p.mode)
 }
 
 // crash runs a trial with this crash. reached is false if the scenario ended before.
@@ -177,11 +190,11 @@ func (p crashPoint) crash() (t *trial, reached bool, err error) {
 			}
 			reached, again = true, life+1
 			if !p.after {
-				t.node.Crash(sim.PowerCut(p.mode))
+				t.node.Crash(p.how())
 				break
 			}
 			moment := time.Duration(p.call%13) * 40 * time.Microsecond
-			t.world.At(moment, func() { t.crashOnce(life, p.mode) })
+			t.world.At(moment, func() { t.crashOnce(life, p.how()) })
 		}
 		return sim.DiskEffect{}
 	}
@@ -190,10 +203,10 @@ func (p crashPoint) crash() (t *trial, reached bool, err error) {
 }
 
 // crashOnce crashes the node unless that life is already over.
-func (t *trial) crashOnce(life int, mode disk.Survival) {
+func (t *trial) crashOnce(life int, how sim.How) {
 	if t.life == life {
 		t.disturbed = true
-		t.node.Crash(sim.PowerCut(mode))
+		t.node.Crash(how)
 	}
 }
 
@@ -213,8 +226,11 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 	for seed := range uint64(seeds) {
 		for call := 1; ; call += stride {
 			ended := false
-			for i, mode := range []disk.Survival{disk.Keep, disk.Drop, disk.RandomPages, disk.Torn} {
-				p := crashPoint{seed: seed + 1, call: call, mode: mode, after: (call+i)%2 == 1, second: 1 + (call*5+i*17)%90}
+			for i, mode := range []disk.Survival{disk.Keep, disk.Drop, disk.RandomPages, disk.Torn, disk.Drop} {
+				p := crashPoint{
+					seed: seed + 1, call: call, mode: mode, kill: i == 4,
+					after: (call+i)%2 == 1, second: 1 + (call*5+i*17)%90,
+				}
 				trial, reached, err := p.crash()
 				if err != nil {
 					t.Fatalf("%v: %v", p, err)

@@ -463,6 +463,26 @@ func TestAppendsWaitForAFileThatCannotBeMade(t *testing.T) {
 	}
 }
 
+// TestAnAbandonedStartIsNoCleanStop: nothing was appended, and nothing may look as if it had been settled.
+func TestAnAbandonedStartIsNoCleanStop(t *testing.T) {
+	b := &book{t: t, mode: journal.SyncGroup}
+	b.lives(func() error {
+		if err := b.start(); err != nil {
+			return err
+		}
+		return errors.Join(b.one(3), b.journal.Close())
+	}, func() error {
+		if err := b.mustFind(upTo(3), true, false); err != nil {
+			return err
+		}
+		if err := b.journal.Start(b.h.Root(), 4, 0); err != nil {
+			return err
+		}
+		b.journal.Abandon()
+		return nil
+	}, func() error { return b.mustFind(upTo(3), true, false) })
+}
+
 // TestUnfinishedFilesGo: a crash while a file is filled leaves it under another name.
 func TestUnfinishedFilesGo(t *testing.T) {
 	b := &book{t: t, mode: journal.SyncGroup}
