@@ -30,7 +30,8 @@ type FioResult struct {
 	Pairs             int      `json:"pairs,omitempty"`
 	FioBytesPerSecond float64  `json:"fio_bytes_per_second,omitempty"`
 	RawBytesPerSecond float64  `json:"raw_bytes_per_second,omitempty"`
-	Ratio             Interval `json:"ratio"` // fio by raw
+	Ratio             Interval `json:"ratio"`            // fio by raw
+	RatioOneBuffer    Interval `json:"ratio_one_buffer"` // fio by a raw line that, like fio, writes one buffer again and again
 	Agrees            bool     `json:"agrees"`
 }
 
@@ -54,23 +55,31 @@ func (r *run) fio(ctx context.Context) error {
 }
 
 func (r *run) fioPairs(ctx context.Context, result *FioResult, program string, arguments []string) error {
-	var fios, raws, ratios []float64
+	var fios, raws, ratios, hotRatios []float64
 	group := []int64{result.GroupBytes}
-	measureFio := func() (float64, error) { return runFio(ctx, program, arguments) }
-	measureRaw := func() (float64, error) {
-		round, err := r.raw.run(group, r.pace.fioRound)
+	rate := func(line *rawLine) (float64, error) {
+		round, err := line.run(group, r.pace.fioRound)
 		return perSecond(round.bytes, round.elapsed), err
 	}
+	hotLine := r.raw.withOneBuffer(result.GroupBytes)
+	measureFio := func() (float64, error) { return runFio(ctx, program, arguments) }
+	measureRaw := func() (float64, error) { return rate(r.raw) }
 	for i := range r.pace.fioPairs {
+		hot, err := rate(hotLine)
+		if err != nil {
+			return err
+		}
 		fio, raw, err := inTurn(i, measureFio, measureRaw)
 		if err != nil {
 			return err
 		}
-		fios, raws, ratios = append(fios, fio), append(raws, raw), append(ratios, fio/raw)
+		fios, raws = append(fios, fio), append(raws, raw)
+		ratios, hotRatios = append(ratios, fio/raw), append(hotRatios, fio/hot)
 	}
 	result.Pairs = len(ratios)
 	result.FioBytesPerSecond, result.RawBytesPerSecond = median(fios), median(raws)
 	result.Ratio = medianInterval(ratios, r.options.Seed)
+	result.RatioOneBuffer = medianInterval(hotRatios, r.options.Seed)
 	result.Agrees = result.Ratio.High >= fioRatioLow && result.Ratio.Low <= fioRatioHigh
 	return nil
 }

@@ -57,7 +57,9 @@ type Options struct {
 
 // pace is how long things are measured.
 type pace struct {
-	budget     time.Duration // after which arms without a goal are skipped; zero: none
+	hurryAfter time.Duration // from then on arms without a goal get hurryPairs; zero: never
+	skipAfter  time.Duration // and from then on none
+	hurryPairs int
 	goalRound  time.Duration
 	goalPairs  int
 	otherRound time.Duration
@@ -77,8 +79,8 @@ func (o Options) pace() pace {
 		}
 	}
 	return pace{
-		budget: 100 * time.Second, goalRound: 150 * time.Millisecond, goalPairs: 12,
-		otherRound: 60 * time.Millisecond, otherPairs: 6, fioRound: 300 * time.Millisecond, fioPairs: 10,
+		hurryAfter: 65 * time.Second, skipAfter: 95 * time.Second, hurryPairs: 3,
+		goalRound: 120 * time.Millisecond, goalPairs: 11, otherRound: 50 * time.Millisecond, otherPairs: 6, fioRound: 300 * time.Millisecond, fioPairs: 10,
 		readRound: 100 * time.Millisecond, readRounds: 7,
 	}
 }

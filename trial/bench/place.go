@@ -22,8 +22,6 @@ type Place struct {
 	CPUs       int    `json:"cpus"`
 	Kernel     string `json:"kernel"`
 	Go         string `json:"go"`
-	LoadBefore string `json:"load_before"` // load average of the machine when the run began
-	LoadAfter  string `json:"load_after"`
 	InMemory   bool   `json:"in_memory"` // the directory is not on a disk: no figure about syncing means anything
 }
 
@@ -33,7 +31,7 @@ func (p Place) String() string {
 
 // placeOf describes the file system that holds a directory.
 func placeOf(dir string) (Place, error) {
-	p := Place{LoadBefore: loadAverage(), Dir: dir, CPUs: runtime.GOMAXPROCS(0), Kernel: kernelRelease(), Go: runtime.Version()}
+	p := Place{Dir: dir, CPUs: runtime.NumCPU(), Kernel: kernelRelease(), Go: runtime.Version()}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return p, fmt.Errorf("ask for the file system of %s: %w", dir, err)
@@ -105,14 +103,4 @@ func dropCached(dir string) error {
 		}
 		return nil
 	})
-}
-
-// loadAverage is the machine's, over one, five and fifteen minutes. It tells a reader whether the machine was quiet.
-func loadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 3 {
-		return "unknown"
-	}
-	return strings.Join(fields[:3], " ")
 }

@@ -28,6 +28,13 @@ type rawLine struct {
 
 const zeroBytes = 1 << 20 // written at a time when a file is filled
 
+// withOneBuffer is a raw line on the same file whose bytes come from a single buffer of size bytes, again and again.
+func (r *rawLine) withOneBuffer(size int64) *rawLine {
+	hot := *r
+	hot.source, hot.vectors = &source{bytes: r.source.bytes[:size]}, nil
+	return &hot
+}
+
 // newRawLine makes the file as the journal makes its own: a header page, zeros to the end, bytes and name synced.
 func newRawLine(dir string, fileBytes int64, seed uint64) (*rawLine, error) {
 	path := filepath.Join(dir, "raw-line")
@@ -114,10 +121,7 @@ func (r *rawLine) group(size int64) error {
 	r.vectors = r.source.takeVectors(r.vectors[:0], int(size))
 	vectors := r.vectors
 	for at := r.offset; len(vectors) > 0; {
-		n, err := unix.Pwritev(r.descriptor, vectors, at)
-		if err == unix.EINTR {
-			continue
-		}
+		n, err := rawWrite(r.descriptor, vectors, at)
 		if err != nil {
 			return fmt.Errorf("raw line: write %d bytes at %d: %w", size, at, err)
 		}
@@ -125,16 +129,10 @@ func (r *rawLine) group(size int64) error {
 		vectors = after(vectors, n)
 	}
 	r.offset += size
-	for {
-		err := unix.Fdatasync(r.descriptor)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("raw line: sync: %w", err)
-		}
-		return nil
+	if err := rawSync(r.descriptor); err != nil {
+		return fmt.Errorf("raw line: sync: %w", err)
 	}
+	return nil
 }
 
 // after is what is left of the vectors behind their first n bytes.

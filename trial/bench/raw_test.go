@@ -2,9 +2,12 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/record"
@@ -83,5 +86,20 @@ func TestShortWritesGoOnWhereTheyStopped(t *testing.T) {
 		if got := string(bytes.Join(left, nil)); got != "abcdefghi"[n:] {
 			t.Errorf("after %d bytes %q is left", n, got)
 		}
+	}
+}
+
+// TestAGroupWithoutAFileIsAnError of the call that failed, and no round without writes.
+func TestAGroupWithoutAFileIsAnError(t *testing.T) {
+	if n, err := rawWrite(-1, [][]byte{{1}}, 0); n != 0 || err != unix.EBADF {
+		t.Errorf("wrote %d, error %v", n, err)
+	}
+	if err := rawSync(-1); err != unix.EBADF {
+		t.Errorf("synced: %v", err)
+	}
+	r := newRaw(t, 1<<20)
+	r.descriptor = -1
+	if done, err := r.replay([]int64{4096}); !errors.Is(err, unix.EBADF) || done.bytes != 0 {
+		t.Errorf("did %+v, error %v", done, err)
 	}
 }

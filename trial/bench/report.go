@@ -17,6 +17,7 @@ type Report struct {
 	Appends  []AppendResult `json:"appends,omitempty"`
 	Fio      *FioResult     `json:"fio,omitempty"`
 	Reads    []ReadResult   `json:"reads,omitempty"`
+	Others   float64        `json:"others_cpu_share"`  // of all processors, over the whole run
 	Skipped  []string       `json:"skipped,omitempty"` // arms for which the time did not suffice
 }
 
@@ -53,6 +54,7 @@ type AppendResult struct {
 	Latency               Percentiles `json:"latency"`
 	CPUMicrosPerEntry     float64     `json:"cpu_micros_per_entry"` // user and system, background tasks included
 	RawCPUMicrosPerEntry  float64     `json:"raw_cpu_micros_per_entry"`
+	OthersCPUShare        float64     `json:"others_cpu_share"` // of all processors while the arm was measured
 	Background            background  `json:"background"`
 }
 

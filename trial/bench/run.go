@@ -41,6 +41,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err := r.prepare(); err != nil {
 		return Report{}, err
 	}
+	machine := machineUsageNow()
 	err = r.measure(ctx, arms)
 	for _, s := range []Subject{Journal, Bookie} {
 		if opened := r.subjects[s]; opened != nil {
@@ -49,7 +50,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	err = errors.Join(err, r.raw.close(), os.RemoveAll(r.dir))
 	r.report.judge()
-	r.report.Place.LoadAfter = loadAverage()
+	r.report.Others = othersShare(machine, machineUsageNow(), r.report.Place.CPUs)
 	r.report.Seconds = time.Since(r.begun).Seconds()
 	return r.report, err
 }
@@ -135,17 +136,28 @@ func (r *run) step(doing string) {
 	r.done++
 }
 
-// late reports whether a default run has used up its time.
-func (r *run) late() bool { return r.pace.budget > 0 && time.Since(r.begun) > r.pace.budget }
+// pairsInTime is how many of the pairs asked for an arm gets, so that a default run ends in time on a slow machine.
+func (r *run) pairsInTime(arm Arm, asked int) int {
+	spent := time.Since(r.begun)
+	switch {
+	case hasGoal(arm) || r.pace.skipAfter == 0 || spent < r.pace.hurryAfter:
+		return asked
+	case spent < r.pace.skipAfter:
+		return min(asked, r.pace.hurryPairs)
+	default:
+		return 0
+	}
+}
 
 func (r *run) appends(ctx context.Context, arms []Arm, length time.Duration, pairs int) error {
 	for _, arm := range arms {
 		r.step(arm.Name())
-		if !hasGoal(arm) && r.late() {
+		count := r.pairsInTime(arm, pairs)
+		if count == 0 {
 			r.report.Skipped = append(r.report.Skipped, arm.Name())
 			continue
 		}
-		if err := r.appendArm(ctx, arm, length, pairs); err != nil {
+		if err := r.appendArm(ctx, arm, length, count); err != nil {
 			return err
 		}
 	}
@@ -165,12 +177,14 @@ func (r *run) appendArm(ctx context.Context, arm Arm, length time.Duration, coun
 	if err != nil {
 		return err
 	}
-	before := s.observer().background()
+	before, machine := s.observer().background(), machineUsageNow()
 	pairs, err := p.run(ctx, count)
 	if err != nil {
 		return err
 	}
 	work := s.observer().background().since(before)
-	r.report.Appends = append(r.report.Appends, appendResult(arm, pairs, p.latencies, work, r.options.Seed))
+	result := appendResult(arm, pairs, p.latencies, work, r.options.Seed)
+	result.OthersCPUShare = othersShare(machine, machineUsageNow(), r.report.Place.CPUs)
+	r.report.Appends = append(r.report.Appends, result)
 	return s.forget()
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // emptyAfterwards checks that a run has removed what it made.
@@ -76,14 +77,27 @@ func TestWrongOptionsAreRefusedBeforeAnythingIsMade(t *testing.T) {
 	emptyAfterwards(t, dir)
 }
 
-// TestALateRunSkipsOnlyArmsWithoutAGoal, and names them.
-func TestALateRunSkipsOnlyArmsWithoutAGoal(t *testing.T) {
-	r := run{pace: pace{budget: 1}}
-	arms := []Arm{{Journal, 64, Batches, 100}, {Journal, 16, Batches, 100}}
-	if err := r.appends(t.Context(), arms, 0, 0); err != nil {
+// TestALateRunHurriesAndThenSkipsOnlyArmsWithoutAGoal, and names those it skipped.
+func TestALateRunHurriesAndThenSkipsOnlyArmsWithoutAGoal(t *testing.T) {
+	goal, other := Arm{Journal, 256, Batches, 100}, Arm{Journal, 64, Batches, 100}
+	r := run{pace: pace{hurryAfter: time.Minute, skipAfter: time.Hour, hurryPairs: 3}}
+	for _, c := range []struct {
+		spent       time.Duration
+		goal, other int
+	}{{time.Second, 6, 6}, {2 * time.Minute, 6, 3}, {2 * time.Hour, 6, 0}} {
+		r.begun = time.Now().Add(-c.spent)
+		if r.pairsInTime(goal, 6) != c.goal || r.pairsInTime(other, 6) != c.other || r.pairsInTime(other, 1) > 1 {
+			t.Errorf("after %v: %d pairs with a goal, %d without", c.spent, r.pairsInTime(goal, 6), r.pairsInTime(other, 6))
+		}
+	}
+	if err := r.appends(t.Context(), []Arm{other}, 0, 6); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.report.Skipped) != 2 || r.report.Skipped[0] != arms[0].Name() {
+	if len(r.report.Skipped) != 1 || r.report.Skipped[0] != other.Name() {
 		t.Errorf("skipped %v", r.report.Skipped)
+	}
+	r.pace = Options{Thorough: true}.pace()
+	if got := r.pairsInTime(other, 15); got != 15 {
+		t.Errorf("a thorough run gives %d pairs", got)
 	}
 }

@@ -47,6 +47,10 @@ func (r *Report) printHead(p *printer) {
 	if r.Place.InMemory {
 		p.line("WARNING: %s is %s, which is memory: no figure below says anything about a disk. Use --dir.\n", r.Place.Dir, r.Place.FileSystem)
 	}
+	if r.Others > noisyShare {
+		p.line("WARNING: others used %.0f %% of this machine's CPUs meanwhile: the ratios show the machine as much as the engine. "+
+			"Measure again when it is quiet.\n", 100*r.Others)
+	}
 	if len(r.Goals) > 0 {
 		p.line("%d of %d goals met against the raw line of the same run", r.GoalsMet(), len(r.Goals))
 		rows := [][]string{{"", "arm", "ratio", "95 % interval", "goal"}}
@@ -61,7 +65,7 @@ func (r *Report) printHead(p *printer) {
 	}
 	p.line("measured in %s", r.Place)
 	p.line("%s; %s", r.Clock, r.Sync)
-	p.line("the run took %.0f s; load average %s before, %s after%s\n", r.Seconds, r.Place.LoadBefore, r.Place.LoadAfter, map[bool]string{
+	p.line("the run took %.0f s; others used %.0f %% of the CPUs%s\n", r.Seconds, 100*r.Others, map[bool]string{
 		true: "", false: "; short rounds: quote figures of --thorough only"}[r.Thorough])
 }
 
@@ -75,7 +79,7 @@ func (r *Report) printAppends(p *printer) {
 	p.line("raw: the same groups, one pwritev and fdatasync each; ratio: bytes of groups per second, arm by raw")
 	rows := [][]string{{
 		"arm", "entries/s", "MB/s", "raw entries/s", "ratio", "95 % interval", "of totals",
-		"p50 µs", "p99 µs", "p99.9 µs", "CPU µs", "raw CPU µs", "group KiB", "syncs/s", "pairs × s", "filled/ckpt/slowed",
+		"p50 µs", "p99 µs", "p99.9 µs", "CPU µs", "raw CPU µs", "group KiB", "syncs/s", "pairs × s", "filled/ckpt/slowed", "others CPU",
 	}}
 	for _, a := range r.Appends {
 		rows = append(rows, []string{
@@ -86,6 +90,7 @@ func (r *Report) printAppends(p *printer) {
 			fmt.Sprintf("%.2f", a.RawCPUMicrosPerEntry), fmt.Sprintf("%.0f", a.GroupBytesMean/1024),
 			fmt.Sprintf("%.0f", a.SyncsPerSecond), fmt.Sprintf("%d × %.2f", a.Pairs, a.RoundSeconds),
 			fmt.Sprintf("%d/%d/%d", a.Background.Prepared, a.Background.Checkpoints, a.Background.Slowed),
+			fmt.Sprintf("%.0f %%", 100*a.OthersCPUShare),
 		})
 	}
 	p.table(rows)
@@ -104,7 +109,9 @@ func (r *Report) printFio(p *printer) {
 		}
 		p.line("%s beside the raw line, groups of %d bytes, %d interleaved pairs: %.0f MB/s against %.0f MB/s",
 			f.Version, f.GroupBytes, f.Pairs, f.FioBytesPerSecond/1e6, f.RawBytesPerSecond/1e6)
-		p.line("fio by raw %.3f (%s), which %s %.1f to %.1f\n", f.Ratio.Median, intervalText(f.Ratio), verdict, fioRatioLow, fioRatioHigh)
+		p.line("fio by raw %.3f (%s), which %s %.1f to %.1f", f.Ratio.Median, intervalText(f.Ratio), verdict, fioRatioLow, fioRatioHigh)
+		p.line("fio writes one buffer again and again; by a raw line that does so too: %.3f (%s)\n",
+			f.RatioOneBuffer.Median, intervalText(f.RatioOneBuffer))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"time"
 )
 
@@ -22,7 +23,7 @@ const (
 type WorldReport struct {
 	Clock   string       `json:"clock"`
 	CPUs    int          `json:"cpus"`
-	Load    string       `json:"load_before"`
+	Others  float64      `json:"others_cpu_share"` // of all processors meanwhile
 	Bare    WorldFigures `json:"bare"`
 	Engine  WorldFigures `json:"engine"`
 	Paced   WorldFigures `json:"paced"`
@@ -40,11 +41,9 @@ type WorldCommand func(kind WorldKind, length time.Duration) []string
 
 // MeasureWorlds starts the processes that measure, each for so much time of its processor.
 func MeasureWorlds(ctx context.Context, command WorldCommand, length time.Duration) (WorldReport, error) {
-	place, err := placeOf(os.TempDir())
-	if err != nil {
-		return WorldReport{}, fmt.Errorf("%w: %w", ErrEnvironment, err)
-	}
-	r := WorldReport{Clock: "CPU time of the process; scaling by the wall clock", CPUs: place.CPUs, Load: place.LoadBefore}
+	r := WorldReport{Clock: "CPU time of the process; scaling by the wall clock", CPUs: runtime.NumCPU()}
+	machine := machineUsageNow()
+	var err error
 	for _, one := range []struct {
 		kind    WorldKind
 		figures *WorldFigures
@@ -53,7 +52,9 @@ func MeasureWorlds(ctx context.Context, command WorldCommand, length time.Durati
 			return r, err
 		}
 	}
-	return r, r.measureTwo(ctx, command(EngineWorld, length))
+	err = r.measureTwo(ctx, command(EngineWorld, length))
+	r.Others = othersShare(machine, machineUsageNow(), r.CPUs)
+	return r, err
 }
 
 // measureTwo runs two processes at once.
@@ -101,7 +102,7 @@ func measureElsewhere(ctx context.Context, command []string) (f WorldFigures, er
 // Print writes the report for a reader.
 func (r *WorldReport) Print(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("speed of the simulated world; %s; load average %s before", r.Clock, r.Load)
+	p.line("speed of the simulated world; %s; others used %.0f %% of the CPUs", r.Clock, 100*r.Others)
 	p.table([][]string{
 		{"", "measured", "goal", ""},
 		{"events a CPU second, 200 sleeping tasks", millions(r.Bare.EventsPerCPUSecond()), millions(bareEventsGoal), "million"},

@@ -121,7 +121,7 @@ func (s *Store) swap() (sealed uint64) {
 		return s.captured
 	}
 	s.captured = s.journal.Sealed()
-	if s.active.Entries() == 0 {
+	if s.active.Bytes() == 0 { // a generation whose ledgers were all deleted has no entries, but takes memory
 		return s.captured
 	}
 	s.flushing = s.active

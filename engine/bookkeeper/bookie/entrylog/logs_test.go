@@ -3,8 +3,10 @@ package entrylog_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"testing"
@@ -525,5 +527,38 @@ func TestReadersOfARemovedLogFinishFirst(t *testing.T) {
 			t.Errorf("a dropped ledger: %v", err)
 		}
 		return l.reads(key{3, 1})
+	})
+}
+
+// TestAnIndexThatNamesAnotherRecordIsDamage: a lookup must not show one entry in the place of another, though every
+// checksum is good.
+func TestAnIndexThatNamesAnotherRecordIsDamage(t *testing.T) {
+	testInLibrary(t, func(t *testing.T, l *library) error {
+		if err := l.closed(); err != nil {
+			return err
+		}
+		f, err := l.dir.Open(entrylog.FileName(1))
+		if err != nil {
+			return err
+		}
+		block := make([]byte, record.Align)
+		if _, err := host.ReadFull(f, block, l.states[1].Durable); err != nil {
+			return err
+		}
+		const firstItem, itemBytes, offsetAt = 32, 16, 8
+		one, two := block[firstItem+offsetAt:][:4], block[firstItem+itemBytes+offsetAt:][:4]
+		for i := range one {
+			one[i], two[i] = two[i], one[i]
+		}
+		binary.BigEndian.PutUint32(block[4:], crc32.Checksum(block[8:], crc32.MakeTable(crc32.Castagnoli)))
+		if err := errors.Join(host.WriteFullAt(f, block, l.states[1].Durable), f.Close()); err != nil {
+			return err
+		}
+		for e := range ledger.EntryID(2) {
+			if got, err := l.logs.Read(1, e); !entrylog.IsDamage(err) {
+				t.Errorf("entry %d: %.40x, %v", e, got, err)
+			}
+		}
+		return l.reads(key{1, 2})
 	})
 }

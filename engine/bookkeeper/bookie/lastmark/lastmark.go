@@ -9,7 +9,8 @@
 // # File
 //
 // "mark" in the ledger directory: two slots, one at the start of each of two pages, written in turn, so that the one
-// which is not being written stays good. Slot, big-endian:
+// which is not being written stays good. Opening replaces the file by one that has the newest mark in both. Slot,
+// big-endian:
 //
 //	 0  4  magic "LMRK"
 //	 4  4  CRC32C of bytes 8..63
@@ -76,27 +77,36 @@ func Open(h host.Host, dir host.Dir) (*Slots, error) {
 	}
 	s := &Slots{h: h, file: file}
 	if err = s.read(); err == nil {
-		err = s.settle()
+		err = s.settle(dir)
 	}
 	if err != nil {
-		_ = file.Close()
+		_ = s.file.Close()
 		return nil, fmt.Errorf("read mark: %w", err)
 	}
 	return s, nil
 }
 
-// settle writes the newest slot again where it is. It may be in the page cache only, after a sync that failed or a
-// process that was killed; the other slot, which is written next, may then be the only one on the media.
-func (s *Slots) settle() error {
+// settle makes sure of the newest slot. It may be in the page cache only, after a sync that failed or a process that was
+// killed; the other slot, which is written next, may then be the only one on the media. It is not written in place: it
+// may as well be durable, and a crash would tear it. So the file is replaced as a whole.
+func (s *Slots) settle(dir host.Dir) error {
 	if s.counter == 0 {
 		return nil
 	}
-	page := make([]byte, record.Align)
-	encode(page, s.mark, s.counter)
-	if err := host.WriteFullAt(s.file, page, (1-s.slot)*record.Align); err != nil {
+	content := make([]byte, 2*record.Align) // the mark in both slots, so that one which rots is made up for
+	encode(content[s.slot*record.Align:], s.mark, s.counter)
+	encode(content[(1-s.slot)*record.Align:], s.mark, s.counter+1)
+	if err := host.ReplaceFile(dir, FileName, content); err != nil {
 		return err
 	}
-	return s.file.Sync()
+	s.counter++
+	fresh, err := dir.Open(FileName)
+	if err != nil {
+		return err
+	}
+	_ = s.file.Close() // only read
+	s.file = fresh
+	return nil
 }
 
 func create(h host.Host, dir host.Dir) (*Slots, error) {

@@ -86,6 +86,98 @@ func TestACrashAtAnyCallKeepsTheLastMarkThatWasWritten(t *testing.T) {
 	}
 }
 
+// TestACrashWhileTheMarkIsOpenedCostsNoMark: what a start does to be sure of the newest mark must not endanger it. The
+// journal behind an older mark may be gone.
+func TestACrashWhileTheMarkIsOpenedCostsNoMark(t *testing.T) {
+	for _, mode := range []disk.Survival{disk.Keep, disk.Drop, disk.RandomPages, disk.Torn} {
+		for seed := range uint64(60) {
+			for call := 1; call < 12; call++ {
+				calls := 0
+				lives(t, seed, func(h host.Host, _ *sim.Node) error {
+					s, err := open(h)
+					if err != nil {
+						return err
+					}
+					return errors.Join(s.Write(at(1)), s.Write(at(2)), s.Write(at(3)), s.Close())
+				}, func(h host.Host, n *sim.Node) error {
+					n.Disk("ledger").SetFaults(func(*sim.DiskOp) sim.DiskEffect {
+						if calls++; calls == call {
+							n.Crash(sim.PowerCut(mode))
+						}
+						return sim.DiskEffect{}
+					})
+					s, err := open(h)
+					if err == nil {
+						err = s.Close()
+					}
+					n.Crash(sim.PowerCut(mode))
+					return err
+				}, func(h host.Host, _ *sim.Node) error {
+					s, err := open(h)
+					if err == nil && s.Last() != at(3) {
+						t.Errorf("%v, seed %d, call %d: read %+v", mode, seed, call, s.Last())
+					}
+					return err
+				})
+			}
+		}
+	}
+}
+
+// TestAMarkThatWasShownIsDurable: a killed process can leave a mark in the page cache only. Whoever is shown it may trim
+// the journal by it, so it must not be lost when the other slot tears.
+func TestAMarkThatWasShownIsDurable(t *testing.T) {
+	for _, mode := range []disk.Survival{disk.Drop, disk.Torn, disk.RandomPages} {
+		for seed := range uint64(10) {
+			var shown lastmark.Mark
+			lives(t, seed, func(h host.Host, n *sim.Node) error {
+				s, err := open(h)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(s.Write(at(1)), s.Write(at(2))); err != nil {
+					return err
+				}
+				n.Disk("ledger").SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+					if op.Kind == sim.DiskSync {
+						return sim.DiskEffect{Err: host.ErrIO, MarkClean: true}
+					}
+					return sim.DiskEffect{}
+				})
+				if err := s.Write(at(3)); !errors.Is(err, host.ErrIO) {
+					t.Errorf("a write whose sync fails: %v", err)
+				}
+				n.Disk("ledger").SetFaults(nil)
+				n.Crash(sim.KillProcess())
+				return nil
+			}, func(h host.Host, n *sim.Node) error {
+				s, err := open(h)
+				if err != nil {
+					return err
+				}
+				shown = s.Last()
+				n.Disk("ledger").SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+					if op.Kind == sim.DiskSync { // the next mark is written, and not synced
+						n.Crash(sim.PowerCut(mode))
+					}
+					return sim.DiskEffect{}
+				})
+				return s.Write(at(4))
+			}, func(h host.Host, n *sim.Node) error {
+				n.Disk("ledger").SetFaults(nil)
+				s, err := open(h)
+				if err == nil && s.Last() != shown && s.Last() != at(4) {
+					t.Errorf("%v, seed %d: shown %+v, then %+v", mode, seed, shown, s.Last())
+				}
+				return err
+			})
+			if shown != at(3) {
+				t.Errorf("the page cache shows %+v", shown)
+			}
+		}
+	}
+}
+
 // TestAMarkNeverMovesBack: bookkeeper#4105.
 func TestAMarkNeverMovesBack(t *testing.T) {
 	lives(t, 1, func(h host.Host, _ *sim.Node) error {
@@ -158,6 +250,14 @@ func TestOneBadSlotFallsBackAndTwoAreCorrupt(t *testing.T) {
 		}
 		if s, err = open(h); err != nil || s.Last() != at(1) {
 			t.Errorf("one bad slot: %v", err)
+		}
+		for slot := range int64(2) { // one by one: the start before has put the mark into both
+			if s, err = open(h); err != nil || s.Last() != at(1) {
+				t.Errorf("slot %d is bad: %v", slot, err)
+			}
+			if err := n.Disk("ledger").Model().Rot(lastmark.FileName, slot*record.Align+20, 0); err != nil {
+				return err
+			}
 		}
 		if err := n.Disk("ledger").Model().Rot(lastmark.FileName, 20, 0); err != nil {
 			return err

@@ -40,20 +40,20 @@ func (s *storm) strike() {
 	if s.rand.IntN(2) == 0 {
 		a, b = b, a
 	}
-	for_ := time.Duration(s.rand.IntN(2000)) * time.Millisecond
+	lasting := time.Duration(s.rand.IntN(2000)) * time.Millisecond
 	switch s.rand.IntN(7) {
 	case 0, 1:
 		net.Reset(a, b)
 	case 2:
-		net.Stall(a, b, for_)
+		net.Stall(a, b, lasting)
 	case 3:
-		net.SlowLink(a, b, int64(2+s.rand.IntN(200)), for_)
+		net.SlowLink(a, b, int64(2+s.rand.IntN(200)), lasting)
 	case 4:
 		net.Partition(a, b, s.rand.IntN(2) == 0)
-		s.world.At(for_*2, func() { net.Heal(a, b) })
+		s.world.At(lasting*2, func() { net.Heal(a, b) })
 	case 5:
 		s.bookie.Pause()
-		s.world.At(for_, s.bookie.Resume)
+		s.world.At(lasting, s.bookie.Resume)
 	case 6:
 		if s.crashes && s.bookie.Running() {
 			s.powerCut()
