@@ -59,6 +59,7 @@ There are three things to do:
             simrun replay SEED       one of them again, event by event the same
   measure   run the same code on this machine's disks and sockets
   inspect   read what the engine wrote, in words
+            simrun inspect PATH      a bookie, a directory or a file, every checksum verified
 
 Start with "simrun campaign". It takes about a minute and ends with what to do next.
 
@@ -71,7 +72,7 @@ All commands that print a table print the same facts as JSON with --json.`,
 		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.versionCommand(), a.workerCommand())
+	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.inspectCommand(), a.versionCommand(), a.workerCommand())
 	return root
 }
 

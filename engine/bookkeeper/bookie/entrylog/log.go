@@ -11,7 +11,7 @@ import (
 	"lakebed/engine/record"
 )
 
-// LogID names an entry log; ids rise and are not used again.
+// LogID names an entry log. Ids rise; they begin again only when no log is left.
 type LogID uint32
 
 // The kinds of records in an entry log.

@@ -132,14 +132,14 @@ func (r *replay) group(v *record.View) (done bool, err error) {
 	r.found.Clean = v.Footer
 	r.found.Last = max(r.found.Last, v.Sequence)
 	if v.Sequence <= r.mark.Sequence {
-		return false, nil
+		return v.Footer, nil
 	}
 	r.found.Groups++
 	if err := v.Each(func(kind record.Kind, _ int64, body []byte) error { return r.apply(kind, body) }); err != nil {
 		return true, fmt.Errorf("apply group %d: %w", v.Sequence, err)
 	}
 	r.journal.h.Probe().Mark(host.Event{Name: PointReplayedGroup, A: int64(v.Sequence)})
-	return false, nil
+	return v.Footer, nil // nothing is ever written behind a footer
 }
 
 // settleTear says what a bad last group means: nothing, if the mark covers it.
