@@ -1,6 +1,7 @@
 package bookie_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -95,5 +96,49 @@ func writeUntilStopped(h host.Host, s *bookie.Store) {
 		if err := s.AddOne(&bookie.Add{Body: stored(1, e, 8000)}); err != nil {
 			return
 		}
+	}
+}
+
+// TestADamagedLogStaysInDoubtAfterEveryRestart: an entry log whose groups have rotted has no ledgers that anybody knows
+// of. Seed 101455 of an early campaign with damage: it was taken for a log in which nothing lives and removed, and the
+// start after that answered "no such entry" for what had been acknowledged.
+func TestADamagedLogStaysInDoubtAfterEveryRestart(t *testing.T) {
+	w := sim.New(sim.Config{Seed: 1})
+	n := w.NewNode("bookie")
+	starts := 0
+	boot := func(h host.Host) error {
+		s, err := bookie.Open(h, h.Root(), smallConfig())
+		if err != nil {
+			return err
+		}
+		if starts++; starts == 1 {
+			if err := s.AddOne(&bookie.Add{Body: stored(1, 0, 300)}); err != nil {
+				return err
+			}
+			return s.Close()
+		}
+		if e, err := s.Read(1, 0); !errors.Is(err, bookie.ErrUnknown) && !errors.Is(err, bookie.ErrCorrupt) {
+			t.Errorf("start %d: read %v, %v", starts, e.Body, err)
+		}
+		if err := s.Flush(); err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	n.OnExit(func(err error, _ bool) {
+		if err != nil || starts == 4 {
+			w.Stop()
+			return
+		}
+		if starts == 1 {
+			if err := n.Disk(bookie.LedgerVolume).Model().Rot("00000001.log", 4096+200, 3); err != nil {
+				t.Error(err)
+			}
+		}
+		w.At(time.Millisecond, func() { n.Start(boot) })
+	})
+	n.Start(boot)
+	if v := w.Run(time.Minute); v.Failed() || n.BootErr() != nil || starts != 4 {
+		t.Fatalf("%s after %d starts: %v", v.Summary(), starts, n.BootErr())
 	}
 }

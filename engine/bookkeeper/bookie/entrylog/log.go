@@ -85,8 +85,9 @@ type logFile struct {
 	header  record.FileHeader
 	durable int64
 	closed  bool
-	ledgers int // that have a run here
-	pins    int // readers; the handle is closed when none is left and the log is gone
+	damaged bool // not all of its groups can be read: it stays, so that a later start knows of the doubt
+	ledgers int  // that have a run here
+	pins    int  // readers; the handle is closed when none is left and the log is gone
 	gone    bool
 
 	// Owned by the checkpoint's task while the log is open.

@@ -137,7 +137,7 @@ func (l *Logs) rescan(f *logFile, live func(ledger.ID) bool) error {
 		return err
 	}
 	parts := mergeItems(runs)
-	if l.damaged != nil {
+	if f.damaged {
 		for _, part := range parts { // keep the bytes as they are: only the memory knows what they hold
 			l.attach(part.ledger, &run{
 				log: f, sequence: part.sequence, items: part.items,
@@ -215,6 +215,7 @@ func (l *Logs) scanEnded(f *logFile, s *record.Scanner, err error) error {
 	if s.Offset() == f.durable {
 		return nil
 	}
+	f.damaged = true
 	l.damaged = fmt.Errorf("entry log %s is bad from %d on, %d bytes were durable: %w",
 		FileName(f.id), s.Offset(), f.durable, record.ErrCorrupt)
 	l.h.Log(host.Error, "entry log is damaged: what is not found counts as unknown", host.F("error", l.damaged))

@@ -17,13 +17,14 @@ func (l *Logs) Drop(id ledger.ID) {
 	}
 }
 
-// Dead lists the logs in which no ledger lives any more, apart from the one that is being written.
+// Dead lists the logs in which no ledger lives any more, apart from the one that is being written and from damaged ones,
+// of which nobody knows what lived there.
 func (l *Logs) Dead() []LogID {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	var dead []LogID
 	for _, id := range host.SortedKeys(l.logs) {
-		if f := l.logs[id]; f.ledgers == 0 && f != l.open && !f.gone {
+		if f := l.logs[id]; f.ledgers == 0 && f != l.open && !f.damaged && !f.gone {
 			dead = append(dead, id)
 		}
 	}
