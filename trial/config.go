@@ -30,7 +30,7 @@ func drawBookie(s *Scenario, r *rand.Rand) bookie.Config {
 	c.EntryBytesMax, c.BatchBytesMax = 4<<10, 8<<10
 	c.Journal.GroupBytesMax = int64(2+r.IntN(14)) << 10
 	c.Journal.FileBytes = int64(96+8*r.IntN(12)) << 10
-	c.Journal.Sync = journal.SyncGroup
+	c.Journal.Sync, c.Journal.SparesMax = journal.SyncGroup, r.IntN(4)
 	if r.IntN(5) == 0 {
 		c.Journal.Sync = journal.SyncAlways
 	}

@@ -16,7 +16,7 @@ const MarkEndedByItself = "trial.ended-by-itself"
 func RequiredMarks() []string {
 	points := []host.Point{
 		journal.PointGroupWritten, journal.PointGroupSynced, journal.PointRolled, journal.PointPrepared, journal.PointTrimmed,
-		journal.PointReplayedGroup, journal.PointTornTail, journal.PointUndecided, journal.PointSyncFailed,
+		journal.PointReplayedGroup, journal.PointRecycled, journal.PointTornTail, journal.PointUndecided, journal.PointSyncFailed,
 		entrylog.PointClosed, entrylog.PointAbandoned, entrylog.PointRemoved, entrylog.PointReadAhead,
 		entrylog.PointRescanned, entrylog.PointOrphan, entrylog.PointOverlap,
 		ledgertable.PointSnapshot, lastmark.PointWritten,

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/entrylog"
@@ -28,7 +29,51 @@ func drawPlan(s *Scenario, r *rand.Rand) faults.Plan {
 	if err != nil {
 		panic(err) // ParseScenario has looked at it
 	}
-	return faults.Draw(r, mix, s.shape())
+	plan := faults.Draw(r, mix, s.shape())
+	if s.Damage {
+		return s.aimDamage(plan, r)
+	}
+	return plan
+}
+
+// aimDamage gives each element that damages media the files to strike. Left alone it strikes all files alike, and most
+// trials would end at a cookie or a mark that is bad. A scenario of doubt strikes the journal in the very moment in which
+// the bookie is killed, while its newest group is one of few.
+func (s *Scenario) aimDamage(plan faults.Plan, r *rand.Rand) faults.Plan {
+	var aimed faults.Plan
+	for _, e := range plan.Elements {
+		if !e.Kind.Damages() {
+			aimed.Elements = append(aimed.Elements, e)
+			continue
+		}
+		e.Target.Path = damagePath(e.Target.Volume, r)
+		if !s.Doubt {
+			aimed.Elements = append(aimed.Elements, e)
+			continue
+		}
+		e.Target.Volume, e.Target.Path, e.Params.Times = bookie.JournalVolume, "*.journal", 1
+		visit := faults.Visit{Node: bookieNode, Point: string(bookie.PointAccepted), Nth: 1 + r.Int64N(s.acceptedMax())}
+		e.Trigger = faults.Trigger{Visit: &visit}
+		aimed.Elements = append(aimed.Elements, e, faults.Element{
+			ID: e.ID + "-kill", Kind: faults.Kill, Trigger: e.Trigger, Target: faults.Target{Node: bookieNode},
+			Params: faults.Params{RestartAfter: time.Millisecond},
+		})
+	}
+	return aimed
+}
+
+// acceptedMax is about how many adds the bookie accepts in a trial.
+func (s *Scenario) acceptedMax() int64 {
+	return max(int64(s.Clients+s.Remote)*int64(s.work()/s.pace())/3, 1)
+}
+
+// damagePath draws a pattern of files of a volume. Empty: any file.
+func damagePath(volume string, r *rand.Rand) string {
+	patterns := []string{"*.log", "*.log", "*.log", "*.log", "*.log", "*.log", "*.table", ""}
+	if volume == bookie.JournalVolume {
+		patterns = []string{"*.journal", "*.journal", "*.journal", "*.journal", "*.journal", "*.journal", "*.journal", ""}
+	}
+	return patterns[r.IntN(len(patterns))]
 }
 
 // shape is what there is to break. Points at which a crash is likely to find something are likely to be drawn.

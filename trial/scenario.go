@@ -27,6 +27,7 @@ type Scenario struct {
 	PaceMicros int    `toml:"pace_micros"`    // mean pause of a client between operations
 	Sync       string `toml:"journal_sync"`   // empty: group or always, as the seed says
 	Damage     bool   `toml:"damage"`         // media may be damaged: loss must be detected
+	Doubt      bool   `toml:"doubt"`          // damage strikes the journal's newest bytes, in the moment of a crash
 	FaultsMin  int    `toml:"faults_min"`
 	FaultsMax  int    `toml:"faults_max"`
 
@@ -99,6 +100,8 @@ func ParseScenario(text []byte) (Scenario, error) {
 		return s, fmt.Errorf("scenario %q: name and about must not be empty", s.Name)
 	case s.WorkMillis < 1 || s.Clients < 1 || s.PaceMicros < 1:
 		return s, fmt.Errorf("scenario %s: work_millis, clients and pace_micros must be positive", s.Name)
+	case s.Doubt && !s.Damage:
+		return s, fmt.Errorf("scenario %s: doubt says where damage strikes, and there is no damage", s.Name)
 	case s.FaultsMin < 0 || s.FaultsMax < s.FaultsMin:
 		return s, fmt.Errorf("scenario %s: faults_min %d and faults_max %d", s.Name, s.FaultsMin, s.FaultsMax)
 	}

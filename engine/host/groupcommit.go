@@ -42,7 +42,7 @@ func (t *Ticket) Wait() error {
 // GroupCommitConfig says what a group commit does with its groups.
 type GroupCommitConfig[P any] struct {
 	Name     string
-	Limit    int64 // soft bound on the bytes of the open group
+	Limit    int64 // bound on the bytes of the open group, soft by one append
 	Payloads [2]P  // they alternate
 	Commit   func(P) error
 	Settle   func(P, error) // told every group's outcome, before its waiters are; leaves the payload empty
@@ -62,8 +62,8 @@ func NewGroupCommit[P any](h Host, g Group, config GroupCommitConfig[P]) *GroupC
 	return c
 }
 
-// AwaitRoom waits until the open group is below its limit. Several callers may pass at once, so the bound is soft by
-// one append each. It returns the error that stopped the commits, or ErrStopping.
+// AwaitRoom waits until the open group is below its limit. Others may fill it before the caller enters. It returns the
+// error that stopped the commits, or ErrStopping.
 func (c *GroupCommit[P]) AwaitRoom() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -73,13 +73,6 @@ func (c *GroupCommit[P]) AwaitRoom() error {
 		}
 	}
 	return c.failed
-}
-
-// Full reports whether the open group has reached its limit, so that an append should wait for room first.
-func (c *GroupCommit[P]) Full() bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.bytes >= c.limit && c.failed == nil
 }
 
 // Fail stops all further commits with err, as if one had failed.
@@ -92,10 +85,15 @@ func (c *GroupCommit[P]) Fail(err error) {
 	}
 }
 
-// Enter locks the open group for appending. The caller appends, then calls Leave with the bytes it added.
-func (c *GroupCommit[P]) Enter() (P, *Ticket) {
+// Enter locks the open group for appending. The caller appends, then calls Leave with the bytes it added. Not ok: the
+// group has reached its limit or commits have failed, and nothing is locked; AwaitRoom waits, or tells the error.
+func (c *GroupCommit[P]) Enter() (payload P, ticket *Ticket, ok bool) {
 	c.mutex.Lock()
-	return c.open, c.ticket
+	if c.bytes >= c.limit || c.failed != nil {
+		c.mutex.Unlock()
+		return payload, nil, false
+	}
+	return c.open, c.ticket, true
 }
 
 // Leave unlocks the group that Enter returned. With bytes == 0 nothing was appended and no commit is started.

@@ -35,9 +35,21 @@ type Header [HeaderSize]byte
 func MakeHeader(kind Kind, body []byte) (h Header) {
 	binary.BigEndian.PutUint32(h[0:], uint32(len(body)))
 	binary.BigEndian.PutUint32(h[8:], uint32(kind))
-	sum := crc32.Update(0, castagnoli, h[8:16])
-	binary.BigEndian.PutUint32(h[4:], crc32.Update(sum, castagnoli, body))
+	binary.BigEndian.PutUint32(h[4:], crc32.Update(kindSum(kind), castagnoli, body))
 	return h
+}
+
+// kindSum is the CRC32C of a header's bytes 8..15. It goes byte by byte, because what is given to crc32.Update escapes
+// to the heap, and headers are made on the path of every entry.
+func kindSum(kind Kind) uint32 {
+	sum := ^uint32(0)
+	for shift := 24; shift >= 0; shift -= 8 {
+		sum = castagnoli[byte(sum)^byte(kind>>shift)] ^ sum>>8
+	}
+	for range 4 {
+		sum = castagnoli[byte(sum)] ^ sum>>8
+	}
+	return ^sum
 }
 
 // BodyBytes is the length of the body that the header describes.
@@ -51,8 +63,10 @@ func (h *Header) Matches(body []byte) bool {
 	if h.BodyBytes() != len(body) {
 		return false
 	}
-	sum := crc32.Update(0, castagnoli, h[8:16])
-	return crc32.Update(sum, castagnoli, body) == binary.BigEndian.Uint32(h[4:])
+	if binary.BigEndian.Uint32(h[12:]) != 0 {
+		return false
+	}
+	return crc32.Update(kindSum(h.Kind()), castagnoli, body) == binary.BigEndian.Uint32(h[4:])
 }
 
 // Group gathers records for one write. It belongs to one task at a time and is reused by Reset.
@@ -102,20 +116,21 @@ func (g *Group) Append(h *Header, body []byte) int {
 		g.Reset()
 	}
 	offset := GroupHeaderSize + g.bytes
-	g.copyIn(h[:])
+	copied := g.copyIn(h[:])
 	if len(body) <= copyLimitBytes {
 		g.copyIn(body)
 	} else {
 		g.vectors = append(g.vectors, body)
 		g.open = false
 	}
-	g.chain = crc32.Update(g.chain, castagnoli, h[:])
+	g.chain = crc32.Update(g.chain, castagnoli, copied)
 	g.bytes += HeaderSize + len(body)
 	g.count++
 	return offset
 }
 
-func (g *Group) copyIn(p []byte) {
+// copyIn copies p into the current chunk and returns the copy.
+func (g *Group) copyIn(p []byte) []byte {
 	if g.fill+len(p) > chunkBytes {
 		g.current, g.fill, g.open = g.current+1, 0, false
 		if g.current == len(g.chunks) {
@@ -129,10 +144,11 @@ func (g *Group) copyIn(p []byte) {
 	if g.open {
 		last := len(g.vectors) - 1
 		g.vectors[last] = g.vectors[last][:len(g.vectors[last])+len(p)]
-		return
+	} else {
+		g.vectors = append(g.vectors, chunk[start:g.fill:chunkBytes])
+		g.open = true
 	}
-	g.vectors = append(g.vectors, chunk[start:g.fill:chunkBytes])
-	g.open = true
+	return chunk[start:g.fill]
 }
 
 // Seal is what a group's header says besides its records.

@@ -55,7 +55,8 @@ func (s *Scanner) Expect(sequence uint64) { s.next = sequence }
 func (s *Scanner) Offset() int64 { return s.offset }
 
 // Next returns the next group. The errors that end a file:
-//   - io.EOF: nothing but zeros follow, or nothing at all;
+//   - io.EOF: a page of zeros follows, or nothing at all: no group that was begun here was ever durable, since a synced
+//     one would have its header there;
 //   - ErrTornTail: what follows is not a valid group, and nothing behind it proves that it was durable;
 //   - ErrCorrupt: what follows is not a valid group, and a later one says that it was durable.
 //
@@ -142,16 +143,19 @@ func verifyRecords(records []byte, h groupHeader) error {
 }
 
 // classify looks at everything from the failed group on. A later header of this file that knows the failed group as
-// durable proves rot. Only zeros: nothing was begun here. Anything else may be a write that a crash cut short.
+// durable proves rot. Zeros where the group would begin: nothing durable was begun here. Anything else may be a write that
+// a crash cut short.
 func (s *Scanner) classify(cause error) error {
 	window := make([]byte, min(classifyPages*Align, max(s.size-s.offset, 0)))
-	empty := true
+	empty := true // the page where the group would begin
 	for at := s.offset; at < s.size; at += int64(len(window)) {
 		n, err := host.ReadFull(s.file, window[:min(int64(len(window)), s.size-at)], at)
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("read behind the last group, at %d: %w", at, err)
 		}
-		empty = empty && allZero(window[:n])
+		if at == s.offset {
+			empty = allZero(window[:min(n, Align)])
+		}
 		if h, ok := s.proof(window[:n], at); ok {
 			return fmt.Errorf("%w, but group %d at %d knows it as durable: %w", cause, h.Sequence, h.Offset, ErrCorrupt)
 		}

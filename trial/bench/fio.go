@@ -37,6 +37,10 @@ type FioResult struct {
 
 // fio interleaves fio with the raw line, at one group size, on the same blocks of the same file.
 func (r *run) fio(ctx context.Context) error {
+	if !r.options.wants(FioLine) {
+		return nil
+	}
+	r.step("fio beside the raw line")
 	result := &FioResult{GroupBytes: r.typicalGroup()}
 	r.report.Fio = result
 	program, err := exec.LookPath("fio")

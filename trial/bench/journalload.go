@@ -113,10 +113,13 @@ func (w *journalWorker) step() error {
 		w.bodies[i] = w.source.take(w.stored)
 		w.headers[i] = record.MakeHeader(kindMeasured, w.bodies[i])
 	}
-	if err := w.journal.AwaitRoom(); err != nil {
-		return err
+	appender, ok := w.journal.Begin()
+	for !ok {
+		if err := w.journal.AwaitRoom(); err != nil {
+			return err
+		}
+		appender, ok = w.journal.Begin()
 	}
-	appender := w.journal.Begin()
 	for i := range w.bodies {
 		appender.Record(&w.headers[i], w.bodies[i])
 	}

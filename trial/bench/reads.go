@@ -66,6 +66,9 @@ type ReadResult struct {
 
 // reads measures all arms of reads.
 func (r *run) reads(ctx context.Context) error {
+	if !r.options.wants(ReadPaths) {
+		return nil
+	}
 	set, err := newReadSet(r.dir, r.options.Seed, r.source, defaultReadSizes())
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"lakebed/engine/bookkeeper/bookie/journal"
@@ -93,35 +94,39 @@ func (r *run) inspect() error {
 	return nil
 }
 
-// measure runs the workloads: arms with a goal, fio, reads, the other arms, so that a run that is cut short has what
-// matters.
+// measure runs the workloads: arms with a goal, reads, the other arms, so that a run that is cut short has what matters.
+// fio comes when the journal's arms have said how large groups are, and before a bookie has used the disk: the removal
+// of its entry logs keeps the file system busy for a while.
 func (r *run) measure(ctx context.Context, arms []Arm) error {
-	r.total = len(arms)
-	withGoal := 0
-	for withGoal < len(arms) && hasGoal(arms[withGoal]) {
-		withGoal++
+	of := func(wanted func(Arm) bool) []Arm {
+		return slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return !wanted(a) })
 	}
+	r.total = len(arms)
 	if r.options.wants(FioLine) {
 		r.total++
 	}
 	if r.options.wants(ReadPaths) {
 		r.total += len(readPlans())
 	}
-	if err := r.appends(ctx, arms[:withGoal], r.pace.goalRound, r.pace.goalPairs); err != nil {
-		return err
+	goals := func(subject Subject) error {
+		chosen := of(func(a Arm) bool { return hasGoal(a) && a.Subject == subject })
+		return r.appends(ctx, chosen, r.pace.goalRound, r.pace.goalPairs)
 	}
-	if r.options.wants(FioLine) {
-		r.step("fio beside the raw line")
-		if err := r.fio(ctx); err != nil {
+	others := func() error {
+		return r.appends(ctx, of(func(a Arm) bool { return !hasGoal(a) }), r.pace.otherRound, r.pace.otherPairs)
+	}
+	for _, part := range []func() error{
+		func() error { return goals(Journal) },
+		func() error { return r.fio(ctx) },
+		func() error { return goals(Bookie) },
+		func() error { return r.reads(ctx) },
+		others,
+	} {
+		if err := part(); err != nil {
 			return err
 		}
 	}
-	if r.options.wants(ReadPaths) {
-		if err := r.reads(ctx); err != nil {
-			return err
-		}
-	}
-	return r.appends(ctx, arms[withGoal:], r.pace.otherRound, r.pace.otherPairs)
+	return nil
 }
 
 func hasGoal(a Arm) bool {

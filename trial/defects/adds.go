@@ -59,7 +59,7 @@ func addDefects() []Defect {
 				File: bookieFolder + "add.go", Function: "Batch.Committed",
 				Original: "b.Adds[i].accepted", Result: "bool", Replacement: "return i == 0 && b.Adds[i].accepted",
 			}},
-			Scenario: "syncs", Checkers: losses(),
+			Scenario: "bookie", Checkers: losses(),
 		},
 	}
 }

@@ -9,23 +9,23 @@ import (
 
 // Defect is a planted bug.
 type Defect struct {
-	ID       string
-	Title    string // what the engine does wrong
-	Origin   string // the issue of a real system, or the rule of ours that it breaks
-	Edits    []Edit
-	Scenario string
-	Checkers []string // one of them must catch it
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`  // what the engine does wrong
+	Origin   string   `json:"origin"` // the issue of a real system, the rule of ours that it breaks, or "found here"
+	Edits    []Edit   `json:"edits"`
+	Scenario string   `json:"scenario"`
+	Checkers []string `json:"checkers"` // one of them must catch it
 }
 
 // Edit is one place of the engine's sources, and what stands there instead.
 type Edit struct {
-	File        string // from the module's root, with slashes
-	Function    string // "name", or "Type.name" for a method
-	Original    string // stands in the function's body exactly once; spaces and line ends count for nothing
-	Replacement string // statements
+	File        string `json:"file"`        // from the module's root, with slashes
+	Function    string `json:"function"`    // "name", or "Type.name" for a method
+	Original    string `json:"original"`    // stands in the function's body exactly once; spaces and line ends count for nothing
+	Replacement string `json:"replacement"` // statements
 	// Result is the type of the original, if that is an expression; the replacement then ends in a return. Empty: the
 	// original is one or more statements.
-	Result string
+	Result string `json:"result,omitempty"`
 }
 
 // The checkers of package trial that judge more than the history.
@@ -48,7 +48,7 @@ const ours = "rule: "
 // All returns the catalogue.
 func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
-		readDefects(), serverDefects(), damageDefects())
+		readDefects(), serverDefects(), startDefects(), damageDefects())
 }
 
 // Find returns the defect of this id.

@@ -111,7 +111,7 @@ func checkpointDefects() []Defect {
 					Original: "(*writecache.Generation)(w).Unpin()",
 				},
 			},
-			Scenario: "memory", Checkers: append(losses(), model.CheckerInvented),
+			Scenario: "bookie", Checkers: append(losses(), model.CheckerInvented),
 		},
 	}, sealDefects()...)
 }
@@ -129,7 +129,7 @@ func sealDefects() []Defect {
 						return lastmark.Mark{}, err
 					}`,
 			}},
-			Scenario: "bookie", Checkers: losses(),
+			Scenario: "endings", Checkers: losses(),
 		},
 		{
 			ID: "close-without-checkpoint", Title: "a clean stop writes the footer and marks what only memory holds as stored",

@@ -67,7 +67,7 @@ func rotDefects() []Defect {
 				Original:    `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)`,
 				Replacement: `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
 			}},
-			Scenario: "rot", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
+			Scenario: "damage", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
 		},
 		{
 			ID: "read-unverified", Title: "an entry is served without a look at its checksum",
@@ -76,7 +76,7 @@ func rotDefects() []Defect {
 				File: logFolder + "find.go", Function: "recordAt",
 				Original: "!h.Matches(body)", Result: "bool", Replacement: "return false",
 			}},
-			Scenario: "rot", Checkers: []string{model.CheckerInvented},
+			Scenario: "damage", Checkers: []string{model.CheckerInvented},
 		},
 		{
 			ID: "index-unverified", Title: "a block of an index is used without a look at its checksum",
@@ -86,7 +86,7 @@ func rotDefects() []Defect {
 				Original: "crc32.Checksum(block[8:], castagnoli) != binary.BigEndian.Uint32(block[4:])", Result: "bool",
 				Replacement: "return false",
 			}},
-			Scenario: "rot", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
+			Scenario: "damage", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
 		},
 		{
 			ID: "damaged-log-forgotten", Title: "a log that cannot be read to its end counts as whole",
@@ -95,7 +95,7 @@ func rotDefects() []Defect {
 				File: logFolder + "open.go", Function: "Logs.scanEnded",
 				Original: "s.Offset() == f.durable", Result: "bool", Replacement: "return true",
 			}},
-			Scenario: "rot", Checkers: []string{model.CheckerBookie, model.CheckerVanished, model.CheckerLastEntry},
+			Scenario: "damage", Checkers: []string{model.CheckerBookie, model.CheckerVanished, model.CheckerLastEntry},
 		},
 	}
 }

@@ -40,14 +40,18 @@ func plant(name string, source []byte, edits []planted) ([]byte, error) {
 	}
 	at := func(p token.Pos) int { return files.Position(p).Offset }
 	var root span
+	var lost []error // all of them: after a change of the engine the whole list is wanted
 	for _, e := range edits {
 		from, to, err := e.find(syntax, source, at)
 		if err == nil {
 			err = root.add(from, to, e)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("defect %s in %s: %w", e.id, name, err)
+			lost = append(lost, fmt.Errorf("defect %s in %s: %w", e.id, name, err))
 		}
+	}
+	if len(lost) > 0 {
+		return nil, errors.Join(lost...)
 	}
 	var b strings.Builder
 	clause := at(syntax.Name.End())

@@ -25,13 +25,13 @@ func journalDefects() []Defect {
 					}
 					return j.current.Sync()`,
 			}},
-			Scenario: "syncs", Checkers: losses(),
+			Scenario: "bookie", Checkers: losses(),
 		},
 		{
 			ID: "no-syncdir", Title: "the name of a journal file is not made durable",
 			Origin: ours + "a file's name is durable only after its directory is synced",
 			Edits: []Edit{{
-				File: journalFolder + "files.go", Function: "Journal.create",
+				File: journalFolder + "files.go", Function: "Journal.finish",
 				Original: "err = j.dir.SyncDir()", Replacement: "",
 			}},
 			Scenario: "bookie", Checkers: losses(),
@@ -52,7 +52,7 @@ func journalDefects() []Defect {
 				File: "engine/host/groupcommit.go", Function: "GroupCommit.finish",
 				Original: "ticket.err = err", Replacement: "",
 			}},
-			Scenario: "syncs", Checkers: append(losses(), model.CheckerFence, model.CheckerDeleted),
+			Scenario: "bookie", Checkers: append(losses(), model.CheckerFence, model.CheckerDeleted),
 		},
 		{
 			ID: "short-write-offset", Title: "a short write is taken for a whole one",

@@ -11,7 +11,7 @@ func ledgerDefects() []Defect {
 			Edits: []Edit{{
 				File: bookieFolder + "open.go", Function: "Store.replay", Original: "l.Fenced = true",
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence},
+			Scenario: "endings", Checkers: []string{model.CheckerFence},
 		},
 		{
 			ID: "fence-not-in-table", Title: "the ledger table leaves fences out",
@@ -20,7 +20,7 @@ func ledgerDefects() []Defect {
 				File: bookieFolder + "ledgertable/codec.go", Function: "appendLedger",
 				Original: "flag(r.Fenced, flagFenced)", Result: "byte", Replacement: "return 0",
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence},
+			Scenario: "endings", Checkers: []string{model.CheckerFence},
 		},
 		{
 			ID: "fence-answered-early", Title: "a fence is answered before it is durable",
@@ -29,7 +29,7 @@ func ledgerDefects() []Defect {
 				File: bookieFolder + "fence.go", Function: "Store.Fence",
 				Original: "if err := s.await(ticket); err != nil {\nreturn err\n}",
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence, model.CheckerNegative},
+			Scenario: "endings", Checkers: []string{model.CheckerFence, model.CheckerNegative},
 		},
 		{
 			ID: "second-fence-answered-early", Title: "fencing again does not wait for the first fence",
@@ -38,7 +38,7 @@ func ledgerDefects() []Defect {
 				File: bookieFolder + "fence.go", Function: "Store.Fence",
 				Original: "ticket == nil", Result: "bool", Replacement: "return true",
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence, model.CheckerNegative},
+			Scenario: "endings", Checkers: []string{model.CheckerFence, model.CheckerNegative},
 		},
 		{
 			ID: "add-after-fence", Title: "the fence is checked before the add waits for room, and not again",
@@ -57,7 +57,7 @@ func ledgerDefects() []Defect {
 					Original: "l.Fenced", Result: "bool", Replacement: "return false",
 				},
 			},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence, model.CheckerNegative},
+			Scenario: "endings", Checkers: []string{model.CheckerFence, model.CheckerNegative},
 		},
 		{
 			ID: "recovery-add-refused-on-fenced", Title: "a fenced ledger refuses recovery adds, too",
@@ -100,7 +100,7 @@ func deleteDefects() []Defect {
 				File: bookieFolder + "fence.go", Function: "Store.Delete",
 				Original: "if err := s.await(ticket); err != nil {\nreturn err\n}",
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerDeleted},
+			Scenario: "endings", Checkers: []string{model.CheckerDeleted},
 		},
 		{
 			ID: "deleted-entries-flushed", Title: "a flush publishes entries of a ledger that was deleted meanwhile",

@@ -73,7 +73,7 @@ func logDefects() []Defect {
 				File: logFolder + "flush.go", Function: "Logs.Flush",
 				Original: "l.abandon(f)", Replacement: "f.end, f.groups = w.offset, w.groups",
 			}},
-			Scenario: "syncs", Checkers: losses(),
+			Scenario: "bookie", Checkers: losses(),
 		},
 		{
 			ID: "orphan-adopted", Title: "the next log takes the name of one that the table does not know",

@@ -2,6 +2,7 @@ package defects
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,19 +44,17 @@ func writeOverlay(root, directory string, all []Defect) (string, error) {
 		}
 	}
 	o := overlay{Replace: map[string]string{}}
+	var lost []error
 	for _, name := range names {
 		original := filepath.Join(root, filepath.FromSlash(name))
-		source, err := os.ReadFile(original)
-		if err != nil {
-			return "", fmt.Errorf("plant defects: %w: %w", ErrPlace, err)
+		text, err := plantFile(original, name, files[name])
+		if err == nil {
+			o.Replace[original], err = store(directory, name, text)
 		}
-		text, err := plant(name, source, files[name])
-		if err != nil {
-			return "", err
-		}
-		if o.Replace[original], err = store(directory, name, text); err != nil {
-			return "", err
-		}
+		lost = append(lost, err)
+	}
+	if err := errors.Join(lost...); err != nil {
+		return "", err
 	}
 	path, err := store(directory, switchFile, []byte(switchCompiled))
 	if err != nil {
@@ -67,6 +66,14 @@ func writeOverlay(root, directory string, all []Defect) (string, error) {
 		return "", fmt.Errorf("write the overlay: %w", err)
 	}
 	return store(directory, "overlay.json", text)
+}
+
+func plantFile(path, name string, edits []planted) ([]byte, error) {
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("plant defects: %w: %w", ErrPlace, err)
+	}
+	return plant(name, source, edits)
 }
 
 // store writes a file of the overlay. All lie in one directory, under names that tell where they belong.

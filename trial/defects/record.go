@@ -14,14 +14,5 @@ func recordDefects() []Defect {
 			}},
 			Scenario: "bookie", Checkers: append(losses(), model.CheckerInvented, model.CheckerList),
 		},
-		{
-			ID: "old-groups-accepted", Title: "a group is taken for one of this file without a look at its sequence",
-			Origin: ours + "a scanner never hands out bytes that do not continue what stands before them",
-			Edits: []Edit{{
-				File: "engine/record/scanner.go", Function: "Scanner.read",
-				Original: "(s.next != 0 && h.Sequence != s.next)", Result: "bool", Replacement: "return false",
-			}},
-			Scenario: "bookie", Checkers: losses(),
-		},
 	}
 }

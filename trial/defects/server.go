@@ -15,7 +15,7 @@ func serverDefects() []Defect {
 					s.tasks.Go("late-fence", func() { _ = s.store.Fence(id, key) })
 					return nil`,
 			}},
-			Scenario: "fencing", Checkers: []string{model.CheckerFence, model.CheckerNegative},
+			Scenario: "endings", Checkers: []string{model.CheckerFence, model.CheckerNegative},
 		},
 		{
 			ID: "recovery-flag-ignored", Title: "the server takes recovery adds for ordinary ones",
@@ -34,7 +34,7 @@ func serverDefects() []Defect {
 				Original: "err == nil", Result: "bool",
 				Replacement: "return err == nil || errors.Is(err, bookie.ErrOutcomeUnknown)",
 			}},
-			Scenario: "syncs", Checkers: append(losses(), model.CheckerFence),
+			Scenario: "bookie", Checkers: append(losses(), model.CheckerFence),
 		},
 	}
 }

@@ -70,13 +70,10 @@ func (s *Store) start(adds []Add, done *Batch) (*host.Ticket, error) {
 	if bytes > s.config.BatchBytesMax {
 		return nil, fmt.Errorf("batch of %d bytes, the bookie takes %d: %w", bytes, s.config.BatchBytesMax, ErrTooLarge)
 	}
-	if err := s.admit(); err != nil {
+	appender, err := s.lockForAdds()
+	if err != nil {
 		return nil, err
 	}
-	if err := s.lockForAppend(); err != nil {
-		return nil, err
-	}
-	appender := s.journal.Begin()
 	accepted := 0
 	for i := range adds {
 		if adds[i].Err == nil {
@@ -180,22 +177,37 @@ func (s *Store) slowDown() time.Duration {
 	return time.Duration(int64(s.config.SlowestDelay) * min(s.active.Bytes()-from+1, full-from) / (full - from))
 }
 
-// lockForAppend takes the mutex at a moment at which the journal's open group has room. Whoever holds the mutex is
-// alone in appending.
-func (s *Store) lockForAppend() error {
-	for {
-		if err := s.journal.AwaitRoom(); err != nil {
-			return s.journalError(err)
+// lockForAdds is lockForAppend once the cache has room for a batch.
+func (s *Store) lockForAdds() (journal.Appender, error) {
+	for admitted := false; ; admitted = true {
+		appender, err := s.lockForAppend()
+		if err != nil || (s.active.Bytes() < s.generationBytes() && (admitted || s.slowDown() == 0)) {
+			return appender, err
 		}
+		appender.End(nil)
+		s.mutex.Unlock()
+		if err := s.admit(); err != nil {
+			return appender, err
+		}
+	}
+}
+
+// lockForAppend takes the mutex and opens an appender at a moment at which the journal's open group has room. Whoever
+// holds the mutex is alone in appending; without an error the caller ends the appender and unlocks.
+func (s *Store) lockForAppend() (appender journal.Appender, err error) {
+	for {
 		s.mutex.Lock()
 		if err := s.usable(); err != nil {
 			s.mutex.Unlock()
-			return err
+			return appender, err
 		}
-		if !s.journal.Full() {
-			return nil
+		if appender, ok := s.journal.Begin(); ok {
+			return appender, nil
 		}
 		s.mutex.Unlock()
+		if err := s.journal.AwaitRoom(); err != nil {
+			return appender, s.journalError(err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package bookie
 import (
 	"fmt"
 
+	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
@@ -17,7 +18,8 @@ func (s *Store) Fence(id ledger.ID, key ledger.MasterKey) error {
 	if id < 0 {
 		return fmt.Errorf("fence ledger %d: ids must not be negative: %w", id, ErrMalformed)
 	}
-	if err := s.lockForAppend(); err != nil {
+	appender, err := s.lockForAppend()
+	if err != nil {
 		return err
 	}
 	l := s.table.Get(id)
@@ -25,18 +27,20 @@ func (s *Store) Fence(id ledger.ID, key ledger.MasterKey) error {
 		l = s.createLedger(id)
 	}
 	if err := refuseFence(l, key); err != nil {
+		appender.End(nil)
 		s.mutex.Unlock()
 		return err
 	}
 	if l.Fenced {
 		ticket := s.fences[id]
+		appender.End(nil)
 		s.mutex.Unlock()
 		if ticket == nil {
 			return nil
 		}
 		return s.await(ticket)
 	}
-	ticket := s.appendFence(l, key)
+	ticket := s.appendFence(&appender, l, key)
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointFenceAccepted, A: int64(id)})
 	if err := s.await(ticket); err != nil {
@@ -61,15 +65,14 @@ func refuseFence(l *ledgertable.Ledger, key ledger.MasterKey) error {
 
 // appendFence changes the ledger and appends the fence in one step under the mutex, so that the fence's record follows
 // every add that was accepted before it (bookkeeper#4701: two locks let an add slip in behind the fence).
-func (s *Store) appendFence(l *ledgertable.Ledger, key ledger.MasterKey) *host.Ticket {
-	appender := s.journal.Begin()
+func (s *Store) appendFence(appender *journal.Appender, l *ledgertable.Ledger, key ledger.MasterKey) *host.Ticket {
 	if !l.HasKey {
 		l.HasKey, l.MasterKey = true, key
-		appendRecord(&appender, kindLedger, ledgerRecord(l.ID, &key))
+		appendRecord(appender, kindLedger, ledgerRecord(l.ID, &key))
 	}
 	l.Fenced = true
 	s.table.Changed(l)
-	appendRecord(&appender, kindFence, ledgerRecord(l.ID, nil))
+	appendRecord(appender, kindFence, ledgerRecord(l.ID, nil))
 	ticket := appender.End(nil)
 	s.fences[l.ID] = ticket
 	if s.flushing != nil {
@@ -86,7 +89,8 @@ func (s *Store) Delete(id ledger.ID) error {
 	if id < 0 {
 		return fmt.Errorf("delete ledger %d: ids must not be negative: %w", id, ErrMalformed)
 	}
-	if err := s.lockForAppend(); err != nil {
+	appender, err := s.lockForAppend()
+	if err != nil {
 		return err
 	}
 	l := s.table.Get(id)
@@ -96,7 +100,6 @@ func (s *Store) Delete(id ledger.ID) error {
 	l.Deleted, l.Limbo = true, false
 	s.table.Changed(l)
 	s.active.Drop(id)
-	appender := s.journal.Begin()
 	appendRecord(&appender, kindDelete, ledgerRecord(id, nil))
 	ticket := appender.End(nil)
 	s.mutex.Unlock()

@@ -109,6 +109,9 @@ func (i *inspector) sort(s source, infos []host.Info) {
 		case info.Name == lastmark.FileName:
 			i.marks = append(i.marks, p)
 			continue
+		case journal.IsSpare(info.Name):
+			i.report.Spares = append(i.report.Spares, info.Name)
+			continue
 		}
 		p.id, isJournal = journal.ParseFileName(plain)
 		if !isJournal {

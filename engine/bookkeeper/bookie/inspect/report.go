@@ -64,6 +64,7 @@ type Report struct {
 	Tables   []Table   `json:"tables,omitempty"`
 	Logs     []Log     `json:"logs,omitempty"`
 	Ledgers  []Ledger  `json:"ledgers,omitempty"`
+	Spares   []string  `json:"spares,omitempty"` // journal files to be used again; what they hold does not count
 	Others   []string  `json:"others,omitempty"` // files that are not a bookie's
 	Problems []Problem `json:"problems,omitempty"`
 }

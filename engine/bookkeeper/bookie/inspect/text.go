@@ -31,6 +31,9 @@ func (r *Report) Text(w io.Writer) error {
 	r.tableText(say)
 	r.logText(say)
 	r.ledgerText(say)
+	if len(r.Spares) > 0 {
+		say("%d spare journal files\n", len(r.Spares))
+	}
 	for _, name := range r.Others {
 		say("not a bookie's: %s\n", name)
 	}

@@ -22,13 +22,14 @@ const (
 type Config struct {
 	FileBytes     int64         // size of a file, journalMaxSizeMB
 	GroupBytesMax int64         // soft bound on a group, journalBufferedWritesThreshold
+	SparesMax     int           // trimmed files kept to be used again; journalReuseFiles in more detail
 	Sync          SyncMode      // journalSyncData in more detail
 	SyncInterval  time.Duration // journalPageCacheFlushIntervalMSec, mode interval only
 }
 
 // DefaultConfig returns the settings for a real disk.
 func DefaultConfig() Config {
-	return Config{FileBytes: 256 << 20, GroupBytesMax: 4 << 20, Sync: SyncGroup, SyncInterval: time.Second}
+	return Config{FileBytes: 256 << 20, GroupBytesMax: 4 << 20, SparesMax: 2, Sync: SyncGroup, SyncInterval: time.Second}
 }
 
 // Validate reports the first setting that cannot work. recordBytesMax is the longest batch the caller appends.

@@ -27,9 +27,13 @@
 // zeros and synced, and its name is synced, before its first group is written, since overwriting written blocks commits
 // faster than extending a file. Sequences run on across files. A clean close ends the last file with a footer group.
 //
+// Trimmed files are kept as %016x.journal.spare and used again instead of filling new ones. Old groups in them are told
+// from new ones by the file's identity. In a recycled file each group is followed by a page of zeros, written with it
+// and overwritten by the next group. A name that ends in ".new" is a file that is being prepared.
+//
 // # After a crash
 //
 // The unsynced last group may be there whole, in part, or not at all. Replay takes it if it is whole. If only a part is
 // there, the journal cannot tell a write that was cut short from an acknowledged group that has rotted, and reports
-// Undecided; a group whose sequence the mark already covers is no loss and is not reported.
+// Undecided; a page of zeros where the group would begin says that it was never durable. A group whose sequence the mark already covers is no loss and is not reported.
 package journal

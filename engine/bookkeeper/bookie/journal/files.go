@@ -56,7 +56,8 @@ func (j *Journal) removeUnfinished() error {
 // file is an open journal file.
 type file struct {
 	host.File
-	header record.FileHeader
+	header   record.FileHeader
+	recycled bool // old groups lie behind what is written: see recycle
 }
 
 // listFiles returns the ids of the journal files in dir, ascending: names sort like ids.
@@ -75,22 +76,34 @@ func listFiles(dir host.Dir) ([]uint64, error) {
 }
 
 // create makes a file that is ready for its first group: header and zeros written and synced, name durable. It gets its
-// name only when it is filled, so that a file with a journal's name always has a good header.
+// name only when it is filled, so that a file with a journal's name always has a good header. A spare file is taken
+// rather than a new one.
 func (j *Journal) create(id uint64) (*file, error) {
-	name := FileName(id)
-	fresh := name + host.UnfinishedSuffix
+	if name, ok := j.takeSpare(); ok {
+		made, err := j.recycle(id, name)
+		if made != nil || err != nil {
+			return made, err
+		}
+	}
+	fresh := FileName(id) + host.UnfinishedSuffix
 	f, err := host.CreateFresh(j.dir, fresh)
 	if err != nil {
-		return nil, fmt.Errorf("create journal file %s: %w", name, err)
+		return nil, fmt.Errorf("create journal file %s: %w", FileName(id), err)
 	}
 	made := &file{File: f, header: record.FileHeader{Kind: Kind(), ID: id, Identity: j.identity(id)}}
-	if err = j.fill(made); err == nil {
+	return j.finish(made, fresh, j.fill(made))
+}
+
+// finish gives a filled file its name.
+func (j *Journal) finish(made *file, fresh string, err error) (*file, error) {
+	name := FileName(made.header.ID)
+	if err == nil {
 		if err = j.dir.Rename(fresh, name); err == nil {
 			err = j.dir.SyncDir()
 		}
 	}
 	if err != nil {
-		_ = f.Close()
+		_ = made.Close()
 		return nil, fmt.Errorf("prepare journal file %s: %w", name, err)
 	}
 	return made, nil
@@ -208,24 +221,6 @@ func (j *Journal) MarkAt(sequence uint64) Mark {
 		}
 	}
 	return Mark{Sequence: sequence}
-}
-
-// Trim removes the files before the mark's. The mark must be durable: nothing of these files can be replayed again.
-func (j *Journal) Trim(m Mark) error {
-	ids := j.forget(m)
-	if len(ids) == 0 {
-		return nil
-	}
-	for _, id := range ids {
-		if err := j.dir.Remove(FileName(id)); err != nil && !errors.Is(err, host.ErrNotExist) {
-			return fmt.Errorf("trim journal file %s: %w", FileName(id), err)
-		}
-	}
-	j.h.Probe().Mark(host.Event{Name: PointTrimmed, A: int64(len(ids))})
-	if err := j.dir.SyncDir(); err != nil {
-		return fmt.Errorf("sync journal directory after trimming: %w", err)
-	}
-	return nil
 }
 
 // forget drops the files before the mark's from the list. A file that then cannot be removed is left over, and goes

@@ -56,13 +56,15 @@ type Journal struct {
 	mutex   host.Mutex
 	changed host.Cond // next taken or offered, or closing
 	files   []fileInfo
-	next    *file // lies ready
-	refused error // why it does not
+	spares  []string // trimmed files to use again
+	next    *file    // lies ready
+	refused error    // why it does not
 	closing bool
 
 	// Owned by the committing task.
 	current  *file
 	offset   int64
+	zeros    []byte       // a page, never written
 	sealed   host.Counter // last sequence given to a group
 	durable  uint64       // last sequence known synced
 	unsynced bool
@@ -79,7 +81,7 @@ type fileInfo struct {
 func Open(h host.Host, dir host.Dir, config Config) (*Journal, error) {
 	j := &Journal{
 		h: h, dir: dir, config: config, rand: h.Rand("journal"),
-		mutex: h.NewMutex("journal-files"), sealed: h.NewCounter("journal-sealed"),
+		zeros: make([]byte, record.Align), mutex: h.NewMutex("journal-files"), sealed: h.NewCounter("journal-sealed"),
 	}
 	ids, err := listFiles(dir)
 	if err != nil {
@@ -88,7 +90,10 @@ func Open(h host.Host, dir host.Dir, config Config) (*Journal, error) {
 	for _, id := range ids {
 		j.files = append(j.files, fileInfo{id: id})
 	}
-	return j, j.removeUnfinished()
+	if err := j.removeUnfinished(); err != nil {
+		return nil, err
+	}
+	return j, j.adoptSpares()
 }
 
 // Empty reports whether the directory held no journal file when it was opened.
@@ -133,10 +138,6 @@ func (j *Journal) lastID() uint64 {
 // AwaitRoom waits until the open group has room; ErrFailed or host.ErrStopping if it never will.
 func (j *Journal) AwaitRoom() error { return j.commits.AwaitRoom() }
 
-// Full reports whether an append should wait for room first. It is stable as long as the caller keeps others from
-// appending.
-func (j *Journal) Full() bool { return j.commits.Full() }
-
 // Appender adds records to the open group. Others wait while it exists: keep it short.
 type Appender struct {
 	journal *Journal
@@ -145,10 +146,14 @@ type Appender struct {
 	before  int
 }
 
-// Begin opens an appender; End must follow.
-func (j *Journal) Begin() Appender {
-	p, ticket := j.commits.Enter()
-	return Appender{journal: j, payload: p, ticket: ticket, before: p.group.Bytes()}
+// Begin opens an appender; End must follow. Not ok: the open group is full or the journal has failed, and AwaitRoom
+// comes first.
+func (j *Journal) Begin() (a Appender, ok bool) {
+	p, ticket, ok := j.commits.Enter()
+	if !ok {
+		return a, false
+	}
+	return Appender{journal: j, payload: p, ticket: ticket, before: p.group.Bytes()}, true
 }
 
 // Record appends one record. A long body is not copied: it must stay as it is until the batch completes.
@@ -191,7 +196,11 @@ func (j *Journal) commit(p *payload) error {
 	return nil
 }
 
+// write writes one group, and the page that says that no other was begun if the file does not say so by itself.
 func (j *Journal) write(vectors [][]byte, sequence uint64, size int64) error {
+	if j.current.recycled && j.offset+size < j.config.FileBytes {
+		vectors = append(vectors, j.zeros)
+	}
 	if _, err := host.WriteFull(j.current.File, vectors, j.offset); err != nil {
 		return fmt.Errorf("%w: write group %d at %d of file %016x: %w",
 			ErrFailed, sequence, j.offset, j.current.header.ID, err)

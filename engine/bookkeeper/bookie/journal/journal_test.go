@@ -105,7 +105,10 @@ func (b *book) add(size int) (*host.Ticket, error) {
 	b.next++
 	body := make([]byte, size)
 	binary.BigEndian.PutUint64(body, b.next)
-	a := b.journal.Begin()
+	a, ok := b.journal.Begin()
+	if !ok {
+		b.t.Fatal("the open group is full although there was room")
+	}
 	h := record.MakeHeader(7, body)
 	a.Record(&h, body)
 	return a.End(number{b, b.next}), nil
