@@ -26,7 +26,7 @@ func (l *Logs) Read(id ledger.ID, entry ledger.EntryID) ([]byte, error) {
 			return nil, fmt.Errorf("look up entry %d of ledger %d in entry log %s: %w", entry, id, FileName(r.log.id), err)
 		}
 		if len(items) > 0 {
-			return l.readItems(id, r, items)
+			return l.readItems(id, r, items[:l.readTogether(r, items)])
 		}
 	}
 	if damaged != nil {
@@ -156,7 +156,7 @@ func (l *Logs) blockItems(r *run, block uint32) ([]item, error) {
 // readItems reads the first item, and in the same call those of the following entries that lie close behind it, which
 // go to the read-ahead cache.
 func (l *Logs) readItems(id ledger.ID, r *run, items []item) ([]byte, error) {
-	n := l.readTogether(items)
+	n := len(items)
 	start := int64(items[0].offset)
 	end := int64(items[n-1].offset) + record.HeaderSize + int64(items[n-1].size)
 	p := l.h.Memory().Get(int(end - start))
@@ -173,8 +173,16 @@ func (l *Logs) readItems(id ledger.ID, r *run, items []item) ([]byte, error) {
 	return l.copyOf(body), nil
 }
 
-// readTogether says how many of the items are read in one call: consecutive entries within the bound on bytes.
-func (l *Logs) readTogether(items []item) int {
+// readTogether says how many of the items are read in one call: consecutive entries within the bound on bytes, if the
+// reader goes through the run in order. Somebody who reads here and there would pay for what he does not want.
+func (l *Logs) readTogether(r *run, items []item) int {
+	l.mutex.Lock()
+	inOrder := items[0].entry == r.first || items[0].entry == r.expected
+	r.expected = items[0].entry + 1
+	l.mutex.Unlock()
+	if !inOrder {
+		return 1
+	}
 	n := 1
 	for n < len(items) && items[n].entry == items[n-1].entry+1 && items[n].offset > items[n-1].offset {
 		end := int64(items[n].offset) + record.HeaderSize + int64(items[n].size)
@@ -187,16 +195,17 @@ func (l *Logs) readTogether(items []item) int {
 }
 
 // cacheAhead stores the entries that were read besides. A bad one ends it: whoever asks for that entry will see why.
-// If the ledger got a newer run meanwhile, an entry may be stale and nothing is stored.
+// If a newer run has come that may hold these entries as well, they may be stale and nothing is stored.
 func (l *Logs) cacheAhead(id ledger.ID, r *run, items []item, p []byte, start int64) {
 	if len(items) == 0 || l.config.ReadCacheBytesMax == 0 {
 		return
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if runs := l.index[id]; len(runs) == 0 || runs[0] != r {
+	if !l.newest(id, r, items[0].entry, items[len(items)-1].entry) {
 		return
 	}
+	r.expected = items[len(items)-1].entry + 1
 	for _, it := range items {
 		body, err := recordAt(p[int64(it.offset)-start:], id, it)
 		if err != nil {
@@ -205,6 +214,19 @@ func (l *Logs) cacheAhead(id ledger.ID, r *run, items []item, p []byte, start in
 		l.ahead.put(entryKey{id, it.entry}, body)
 	}
 	l.h.Probe().Mark(host.Event{Name: PointReadAhead, A: int64(r.log.id), B: int64(len(items))})
+}
+
+// newest reports whether a run is still known and no newer one has any of these entries.
+func (l *Logs) newest(id ledger.ID, r *run, first, last ledger.EntryID) bool {
+	for _, other := range l.index[id] {
+		if other == r {
+			return true
+		}
+		if other.first <= last && other.last >= first {
+			return false
+		}
+	}
+	return false
 }
 
 // recordAt checks that p starts with the record of an item of the ledger, and returns its body.

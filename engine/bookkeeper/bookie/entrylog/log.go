@@ -75,6 +75,7 @@ type run struct {
 	items     []item // ascending by entry; nil if the log is closed
 	firstItem uint32
 	count     uint32
+	expected  ledger.EntryID // what a reader in order would read next, guarded by Logs.mutex
 }
 
 // logFile is one entry log. Its fields are guarded by Logs.mutex, except that the file itself may be read by whoever
