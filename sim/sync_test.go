@@ -135,7 +135,7 @@ func counts(c Config, locked bool) int {
 					}
 					seen := total
 					other.Lock()
-					other.Unlock()
+					other.Unlock() //lint:ignore SA2001 a place where tasks may change
 					total = seen + 1
 					if locked {
 						m.Unlock()

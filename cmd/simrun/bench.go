@@ -154,7 +154,7 @@ func (a *app) startBenchProfile(f benchFlags) (stop func(), err error) {
 	if err := os.MkdirAll(f.profileDir, 0o755); err != nil {
 		return nil, fmt.Errorf("%w: make the directory for profiles: %w", campaign.ErrEnvironment, err)
 	}
-	return profile.Start(mode, profile.ProfilePath(f.profileDir), profile.NoShutdownHook).(interface{ Stop() }).Stop, nil
+	return profile.Start(mode, profile.ProfilePath(f.profileDir), profile.NoShutdownHook).Stop, nil
 }
 
 func (a *app) benchWorldCommand() *cobra.Command {

@@ -95,7 +95,7 @@ func receives(c host.Conn, want []byte) error {
 			return fmt.Errorf("read after %d of %d bytes: %w", done, len(got), err)
 		}
 		if n == 0 {
-			return errors.New("Read returned neither a byte nor an error")
+			return errors.New("a read returned neither a byte nor an error")
 		}
 		done += n
 	}
