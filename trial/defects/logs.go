@@ -62,7 +62,7 @@ func logDefects() []Defect {
 			Origin: ours + "a read answers with the newest version",
 			Edits: []Edit{{
 				File: logFolder + "find.go", Function: "Logs.cacheAhead",
-				Original: "runs[0] != r", Result: "bool", Replacement: "return false",
+				Original: "!l.newest(id, r, items[0].entry, items[len(items)-1].entry)", Result: "bool", Replacement: "return false",
 			}},
 			Scenario: "bookie", Checkers: []string{model.CheckerBookie},
 		},
