@@ -58,13 +58,16 @@ There are three things to do:
             simrun campaign          many seeds; a failure prints the command that shows it again
             simrun replay SEED       one of them again, event by event the same
             simrun defects           bugs planted on purpose: does the laboratory see them?
-  measure   run the same code on this machine's disks and sockets
+            simrun defects           planted bugs: are they caught, by what, how fast
+  measure   run the same code on this machine's disk
+            simrun bench             beside the disk's own limit
   inspect   read what the engine wrote, in words
             simrun inspect PATH      a bookie, a directory or a file, every checksum verified
 
 Start with "simrun campaign". It takes about a minute and ends with what to do next.
 
-Exit codes: 0 ok, 1 a promise that was checked is broken, 2 wrong use, 3 the environment failed.
+Exit codes: 0 ok, 1 a promise that was checked is broken or too little was seen, 2 wrong use, 3 the environment failed or
+you interrupted.
 All commands that print a table print the same facts as JSON with --json.`,
 		SilenceErrors:    true,
 		SilenceUsage:     true,

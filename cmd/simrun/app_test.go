@@ -67,7 +67,7 @@ func TestWrongUseExitsWithTwoAndSaysWhatWasMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for command, reason := range map[string]string{
 		"campaing":                             "did you mean campaign?",
-		"xylophone":                            "there are: campaign,",
+		"xylophone":                            "there are: bench, campaign,",
 		"campaign staedy":                      "did you mean steady?",
 		"campaign canary":                      "is a canary",
 		"campaign --sedes 3":                   "did you mean --seeds?",

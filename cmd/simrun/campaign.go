@@ -71,7 +71,6 @@ that shows it again, and is kept as a file that "simrun replay" accepts.`,
 	flags.StringVar(&f.out, "out", campaign.OutDefault, "directory for the files of failures; made when there are any")
 	flags.StringVar(&f.defect, "defect", "", "run all trials with this planted bug")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
-	_ = flags.MarkHidden("defect")
 	a.addProfileFlag(c)
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +32,12 @@ Exit code 1: something is damaged.`,
 		Example: `  simrun inspect /var/lib/lakebed           # a bookie
   simrun inspect /var/lib/lakebed/ledger    # its ledger directory
   simrun inspect 00000003.log --json        # one entry log, for a program`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return fmt.Errorf("%w: inspect takes one path, not %d", campaign.ErrUsage, len(arguments))
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, arguments []string) error {
 			report, err := inspectPath(arguments[0])
 			if err != nil {
@@ -61,7 +67,11 @@ func inspectPath(path string) (*inspect.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		return inspect.File(dir, filepath.Base(path))
+		report, err := inspect.File(dir, filepath.Base(path))
+		if errors.Is(err, inspect.ErrForeign) {
+			return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
+		}
+		return report, err
 	}
 	journal, ledger := filepath.Join(path, bookie.JournalVolume), filepath.Join(path, bookie.LedgerVolume)
 	if !isDirectory(journal) && !isDirectory(ledger) {
@@ -69,7 +79,11 @@ func inspectPath(path string) (*inspect.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		return inspect.Directory(filepath.Base(path), dir)
+		report, err := inspect.Directory(filepath.Base(path), dir)
+		if err == nil && report.Empty() {
+			return nil, fmt.Errorf("%w: there is nothing of a bookie in %s", campaign.ErrUsage, path)
+		}
+		return report, err
 	}
 	journalDir, err := openDirectory(journal)
 	if err != nil {

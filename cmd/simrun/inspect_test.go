@@ -96,6 +96,16 @@ func TestInspectOfNothingIsWrongUse(t *testing.T) {
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("inspecting a path made it")
 	}
+	if text, code := inspected(t, t.TempDir()); code != campaign.ExitUsage {
+		t.Errorf("an empty directory: exit code %d: %s", code, text)
+	}
+	foreign := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(foreign, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := inspected(t, foreign); code != campaign.ExitUsage {
+		t.Errorf("a foreign file: exit code %d: %s", code, text)
+	}
 	if text, code := inspected(t); code != campaign.ExitUsage {
 		t.Errorf("without a path: exit code %d: %s", code, text)
 	}

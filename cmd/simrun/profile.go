@@ -18,7 +18,6 @@ var profileModes = map[string]func(*profile.Profile){
 
 func (a *app) addProfileFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.profile, "profile", "", "write a profile of this process into the current directory: "+profileNames())
-	_ = c.Flags().MarkHidden("profile")
 }
 
 func profileNames() string { return strings.Join(slices.Sorted(maps.Keys(profileModes)), ", ") }

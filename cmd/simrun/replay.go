@@ -61,7 +61,6 @@ Exit code 0: the promises held. 1: one did not.`,
 	flags.DurationVar(&f.until, "until", 0, "end the world at this virtual time, such as 350ms")
 	flags.StringVar(&f.defect, "defect", "", "run the trial with this planted bug")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
-	_ = flags.MarkHidden("defect")
 	_ = c.RegisterFlagCompletionFunc("scenario", a.completeScenarios)
 	a.addProfileFlag(c)
 	return c

@@ -17,7 +17,7 @@ var ErrEnvironment = errors.New("the environment failed")
 
 // Defaults for what Options leaves zero, and for the command line.
 const (
-	SeedsDefault       = 600
+	SeedsDefault       = 1500
 	CanarySeedsDefault = 20
 	HangAfterDefault   = 60 * time.Second
 	OutDefault         = "failures"

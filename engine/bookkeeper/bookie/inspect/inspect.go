@@ -23,8 +23,11 @@ func Bookie(journalDir, ledgerDir host.Dir) (*Report, error) {
 // Directory inspects one directory by itself: what lies in the other one is not missed.
 func Directory(name string, dir host.Dir) (*Report, error) { return run(source{name, dir}) }
 
-// File inspects one file by itself. What it is follows from its name. host.ErrNotExist if there is none, or if it is not
-// a bookie's.
+// ErrForeign says that a file's name is not one that a bookie gives.
+var ErrForeign = errors.New("not a file of a bookie, by its name")
+
+// File inspects one file by itself. What it is follows from its name. host.ErrNotExist if there is none, ErrForeign if it
+// is not a bookie's.
 func File(dir host.Dir, name string) (*Report, error) {
 	infos, err := dir.List()
 	if err != nil {
@@ -37,7 +40,8 @@ func File(dir host.Dir, name string) (*Report, error) {
 	i := newInspector()
 	i.sort(source{"", dir}, infos[at:at+1])
 	if len(i.report.Others) > 0 {
-		return nil, fmt.Errorf("inspect %s: the name is not one that a bookie gives: %w", name, host.ErrNotExist)
+		return nil, fmt.Errorf("inspect %s: %w: want %s, %s, %s, %s or %s", name, ErrForeign,
+			journal.FileName(1), entrylog.FileName(1), ledgertable.FileName(1), lastmark.FileName, bookie.CookieFile)
 	}
 	i.files()
 	return &i.report, nil

@@ -489,7 +489,7 @@ func TestFilesAndDirectoriesAreInspectedByThemselves(t *testing.T) {
 		if err := create(ledgerDir, "notes.txt", "x"); err != nil {
 			return err
 		}
-		if _, err := inspect.File(ledgerDir, "notes.txt"); !errors.Is(err, host.ErrNotExist) {
+		if _, err := inspect.File(ledgerDir, "notes.txt"); !errors.Is(err, inspect.ErrForeign) {
 			t.Errorf("a file that is not a bookie's: %v", err)
 		}
 		return nil

@@ -57,7 +57,7 @@ type Problem struct {
 
 // Report is everything that was found.
 type Report struct {
-	InUse    []string  `json:"inUse,omitempty"` // directories that a running bookie holds
+	InUse    []string  `json:"in_use,omitempty"` // directories that a running bookie holds
 	Cookies  []Cookie  `json:"cookies,omitempty"`
 	Mark     *Mark     `json:"mark,omitempty"`
 	Journal  []Journal `json:"journal,omitempty"`
@@ -79,10 +79,10 @@ type Cookie struct {
 type Mark struct {
 	Slots         []Slot `json:"slots"`
 	Sequence      uint64 `json:"sequence"`
-	JournalFile   uint64 `json:"journalFile"`
+	JournalFile   uint64 `json:"journal_file"`
 	First         uint64 `json:"first"` // sequence of that file's first group
-	TableFile     uint64 `json:"tableFile"`
-	TableSequence uint64 `json:"tableSequence"`
+	TableFile     uint64 `json:"table_file"`
+	TableSequence uint64 `json:"table_sequence"`
 }
 
 // Slot is one of the mark's two slots.
@@ -97,7 +97,7 @@ type Groups struct {
 	ID       uint64 `json:"id"`
 	Identity string `json:"identity"` // hexadecimal
 	Bytes    int64  `json:"bytes"`    // of the file
-	DataEnd  int64  `json:"dataEnd"`  // behind the last good group
+	DataEnd  int64  `json:"data_end"` // behind the last good group
 	Groups   int    `json:"groups"`
 	Records  int    `json:"records"`
 	First    uint64 `json:"first,omitempty"` // sequence
@@ -111,7 +111,7 @@ type Journal struct {
 	Entries  int `json:"entries"`
 	Fences   int `json:"fences"`
 	Deletes  int `json:"deletes"`
-	ToReplay int `json:"toReplay"` // groups behind the mark
+	ToReplay int `json:"to_replay"` // groups behind the mark
 }
 
 // Table is one ledger table file.
@@ -133,7 +133,7 @@ type Log struct {
 	Flushes    int    `json:"flushes"`
 	Entries    int    `json:"entries"`
 	Ledgers    int    `json:"ledgers"`
-	IndexItems int    `json:"indexItems"`
+	IndexItems int    `json:"index_items"`
 	Index      string `json:"index"` // none, good, bad
 }
 
@@ -143,9 +143,9 @@ type Ledger struct {
 	Fenced         bool           `json:"fenced"`
 	Deleted        bool           `json:"deleted"`
 	Limbo          bool           `json:"limbo"`
-	HasKey         bool           `json:"hasKey"`
-	LogEntries     int            `json:"logEntries"` // a version in another log counts again
-	JournalEntries int            `json:"journalEntries"`
+	HasKey         bool           `json:"has_key"`
+	LogEntries     int            `json:"log_entries"` // a version in another log counts again
+	JournalEntries int            `json:"journal_entries"`
 	First          ledger.EntryID `json:"first"`
 	Last           ledger.EntryID `json:"last"`
 }
@@ -160,6 +160,11 @@ func (r *Report) Worst() Severity {
 		}
 	}
 	return ""
+}
+
+// Empty reports whether nothing of a bookie was found.
+func (r *Report) Empty() bool {
+	return len(r.Cookies)+len(r.Journal)+len(r.Tables)+len(r.Logs)+len(r.Spares)+len(r.Problems) == 0 && r.Mark == nil
 }
 
 // found adds a problem.
