@@ -3,7 +3,6 @@ package defects
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -13,8 +12,8 @@ var testContext = context.Background()
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if program, err := hunter(); err == nil {
-		os.RemoveAll(filepath.Dir(program))
+	if hunterDirectory != "" {
+		os.RemoveAll(hunterDirectory)
 	}
 	os.Exit(code)
 }
@@ -64,6 +63,25 @@ func TestAHuntThatNamesAnotherCheckerCatchesNothing(t *testing.T) {
 	})
 	if err != nil || found.Caught || found.Seeds != 5 || found.Others["range: hole"] == 0 {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestWhatFailsWithoutTheDefectIsNoCatch: the canary loses entries by itself, and reads no ranges.
+func TestWhatFailsWithoutTheDefectIsNoCatch(t *testing.T) {
+	found, err := runHunter(testContext, builtHunter(t), Hunt{
+		Defect: "range-over-hole", Scenario: "canary", Checkers: losses(), Seed: 1, SeedsMax: 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without int64
+	for signature, count := range found.Others {
+		if strings.HasPrefix(signature, "also without the defect: ") {
+			without += count
+		}
+	}
+	if found.Caught || without == 0 {
+		t.Errorf("%+v", found)
 	}
 }
 

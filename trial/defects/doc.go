@@ -9,7 +9,8 @@
 //   - A place is named by file, function and syntax, and must match exactly once. An entry that has lost its place is an
 //     error of WriteOverlay and fails a test, so that the catalogue follows the engine.
 //   - A program with the overlay and no defect chosen does what the plain program does, event by event.
-//   - A defect counts as caught only by a checker that its entry names.
+//   - A defect counts as caught only by a checker that its entry names, and only on a seed on which the engine does not
+//     fail in the same way without it.
 //
 // # What it does not promise
 //

@@ -51,9 +51,25 @@ func (h Hunt) Run() (Catch, error) {
 		c.Seeds++
 		c.Hash = c.Hash*0x100000001b3 ^ result.Hash ^ result.Image
 		c.look(&result, h.Checkers)
+		if c.Caught && h.Defect != "" {
+			h.confirm(&c, scenario)
+		}
 		c.CPUSeconds = (cpuTime() - begun).Seconds()
 	}
 	return c, nil
+}
+
+// confirm takes a catch back if the engine fails in the same way on this seed without the defect: then it is the engine's
+// own mistake, and the defect has hidden behind it.
+func (h *Hunt) confirm(c *Catch, scenario trial.Scenario) {
+	result := trial.Run(trial.Options{Scenario: scenario, Seed: c.Seed})
+	for _, f := range result.Findings {
+		if f.Checker == c.Checker && f.Signature == c.Signature {
+			c.Others["also without the defect: "+f.Signature]++
+			c.Caught, c.Checker, c.Signature = false, "", ""
+			return
+		}
+	}
 }
 
 // look takes note of what a trial's checkers say.

@@ -10,7 +10,7 @@ func journalDefects() []Defect {
 			Origin: ours + "an add is acknowledged only after its journal group is durable",
 			Edits: []Edit{{
 				File: journalFolder + "journal.go", Function: "Journal.sync",
-				Original: "j.current.Sync()", Result: "error", Replacement: "return nil",
+				Original: "j.syncCurrent()", Result: "error", Replacement: "return nil",
 			}},
 			Scenario: "bookie", Checkers: losses(),
 		},
@@ -19,10 +19,11 @@ func journalDefects() []Defect {
 			Origin: "PostgreSQL fsyncgate (2018); Rebello et al., USENIX ATC 2020",
 			Edits: []Edit{{
 				File: journalFolder + "journal.go", Function: "Journal.sync",
-				Original: "j.current.Sync()", Result: "error",
-				Replacement: `if j.current.Sync() == nil {
+				Original: "j.syncCurrent()", Result: "error",
+				Replacement: `if j.syncCurrent() == nil {
 						return nil
 					}
+					j.syncFailed = nil
 					return j.current.Sync()`,
 			}},
 			Scenario: "bookie", Checkers: losses(),

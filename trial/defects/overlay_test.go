@@ -69,12 +69,16 @@ func TestAnEntryThatHasLostItsPlaceIsAnError(t *testing.T) {
 	}
 }
 
+// hunterDirectory is where the overlay program is, once a test has asked for it.
+var hunterDirectory string
+
 // hunter builds the overlay program once for all tests.
 var hunter = sync.OnceValues(func() (string, error) {
 	directory, err := os.MkdirTemp("", "lakebed-hunter-")
 	if err != nil {
 		return "", err
 	}
+	hunterDirectory = directory
 	at, err := FindSources(".")
 	if err != nil {
 		return "", err

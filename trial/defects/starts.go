@@ -16,34 +16,19 @@ func startDefects() []Defect {
 			Scenario: "starts", Checkers: losses(),
 		},
 		{
-			ID: "mark-unsettled", Title: "a start writes over the one mark that is durable",
-			Origin: "found here: after a failed sync the newest mark may be in the page cache only",
-			Edits: []Edit{{
-				File: bookieFolder + "lastmark/lastmark.go", Function: "Open",
-				Original: "s.settle(dir)", Result: "error", Replacement: "return nil",
-			}},
-			Scenario: "starts", Checkers: losses(),
-		},
-		{
-			ID: "orphans-removed-early", Title: "a start removes unknown entry logs before its ledger table is durable",
-			Origin: "found here: the table that was read may itself not be durable",
-			Edits: []Edit{{
-				File: bookieFolder + "open.go", Function: "Store.boot",
-				Original: "s.checkpoint()", Result: "error",
-				Replacement: `if err := s.logs.RemoveOrphans(); err != nil {
-						return err
-					}
-					return s.checkpoint()`,
-			}},
-			Scenario: "starts", Checkers: losses(),
-		},
-		{
-			ID: "failed-start-looks-clean", Title: "a start that fails ends the journal with a footer",
+			ID: "failed-start-looks-clean", Title: "a start that fails ends the journal with a footer, which calls what was replayed durable",
 			Origin: "found here: a group that only the page cache held was called durable",
-			Edits: []Edit{{
-				File: bookieFolder + "open.go", Function: "Open",
-				Original: "s.journal.Abandon()", Replacement: "_ = s.journal.Close()",
-			}},
+			Edits: []Edit{
+				{
+					File: bookieFolder + "open.go", Function: "Open",
+					Original: "s.journal.Abandon(s.marking)", Replacement: "_ = s.journal.Close()",
+				},
+				{
+					File: bookieFolder + "open.go", Function: "Store.boot",
+					Original: "s.journal.Start(g, found.Last, mark.Journal.Sequence)", Result: "error",
+					Replacement: "return s.journal.Start(g, found.Last, found.Last)",
+				},
+			},
 			Scenario: "starts", Checkers: losses(),
 		},
 		{
@@ -54,16 +39,6 @@ func startDefects() []Defect {
 				Original: "s.checkpoint()", Result: "error", Replacement: "return nil",
 			}},
 			Scenario: "starts", Checkers: append(losses(), model.CheckerFence, model.CheckerDeleted, model.CheckerVanished),
-		},
-		{
-			ID: "replay-called-durable", Title: "the first group after a start calls everything replayed durable",
-			Origin: "found here: a group that only the page cache held was called durable",
-			Edits: []Edit{{
-				File: bookieFolder + "open.go", Function: "Store.boot",
-				Original: "s.journal.Start(g, found.Last, mark.Journal.Sequence)", Result: "error",
-				Replacement: "return s.journal.Start(g, found.Last, found.Last)",
-			}},
-			Scenario: "starts", Checkers: losses(),
 		},
 		{
 			ID: "damaged-log-removed", Title: "a log of which nothing can be read is removed, and with it all doubt",

@@ -117,7 +117,10 @@ func (s *Store) pinWhileWriting(b *Batch) journal.Completion {
 	return b
 }
 
-// prepare checks and checksums the entries, which needs no lock, and returns the bytes of the good ones.
+// framingBytes is what the journal adds to an entry at most: its header, and the record of a ledger that begins with it.
+const framingBytes = 2*record.HeaderSize + ledgerRecordBytes
+
+// prepare checks and checksums the entries, which needs no lock, and returns what the good ones take in the journal.
 func (s *Store) prepare(adds []Add) (bytes int64) {
 	for i := range adds {
 		a := &adds[i]
@@ -133,7 +136,7 @@ func (s *Store) prepare(adds []Add) (bytes int64) {
 				a.entry, a.ledger, len(a.Body), s.config.EntryBytesMax, ErrTooLarge)
 		default:
 			a.header = record.MakeHeader(kindEntry, a.Body)
-			bytes += int64(len(a.Body))
+			bytes += int64(len(a.Body) + framingBytes)
 		}
 	}
 	return bytes

@@ -12,6 +12,9 @@ import (
 // fill meanwhile without being slowed.
 const flushAtPercent = 50
 
+// changedRowsMax is how many rows of the ledger table one group may change.
+const changedRowsMax = 1 << 20
+
 // Flush makes everything accepted so far durable outside the journal, and returns when it is. A failing checkpoint is
 // tried again for as long as the bookie lives.
 func (s *Store) Flush() error {
@@ -103,6 +106,7 @@ func (s *Store) checkpoint() error {
 	}
 	s.h.Probe().Mark(host.Event{Name: PointTableWritten, A: int64(sealed)})
 	mark.Journal = s.journal.MarkAt(sealed)
+	s.marking = true
 	if err := s.mark.Write(mark); err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (s *Store) writeTable() (lastmark.Mark, error) {
 	s.logs.Retire(dead)
 	s.dead = append(s.dead, dead...)
 	s.logChanges.Gone = append(s.logChanges.Gone, dead...)
-	whole := s.file.NeedsSnapshot()
+	whole := s.file.NeedsSnapshot() || s.manyChanged()
 	logs := s.logChanges
 	if whole {
 		logs.Set, logs.Gone = s.logs.States(), nil
@@ -174,6 +178,13 @@ func (s *Store) writeTable() (lastmark.Mark, error) {
 	}
 	s.logChanges.Set, s.logChanges.Gone = nil, nil
 	return lastmark.Mark{Table: at}, nil
+}
+
+// manyChanged says that so many ledgers have changed that a snapshot, which is written in groups, is the better way.
+func (s *Store) manyChanged() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.table.ChangedRows() > changedRowsMax
 }
 
 // cleanUp removes what the durable mark makes superfluous. A failure costs space, not data, and the next checkpoint or

@@ -30,7 +30,7 @@ type Config struct {
 	CheckpointInterval time.Duration // flushInterval
 	RetryPause         time.Duration // after a checkpoint that failed
 	EntryBytesMax      int           // longest stored entry, below nettyMaxFrameSizeBytes
-	BatchBytesMax      int64         // longest batch that Submit takes
+	BatchBytesMax      int64         // longest batch that Submit takes, journal framing included
 }
 
 // DefaultConfig returns the settings for a real machine.
@@ -50,11 +50,16 @@ func (c Config) Validate() error {
 	if c.BookieID == "" || c.InstanceID == "" {
 		return fmt.Errorf("bookie id %q and instance id %q: must not be empty", c.BookieID, c.InstanceID)
 	}
-	if c.BatchBytesMax < int64(c.EntryBytesMax) {
-		return fmt.Errorf("longest batch %d: must hold the longest entry, %d bytes", c.BatchBytesMax, c.EntryBytesMax)
+	if c.EntryBytesMax < 1 || c.BatchBytesMax < int64(c.EntryBytesMax+framingBytes) {
+		return fmt.Errorf("longest batch %d: must hold the longest entry, %d bytes, and its framing, %d",
+			c.BatchBytesMax, c.EntryBytesMax, framingBytes)
 	}
-	if err := c.Journal.Validate(2*c.BatchBytesMax + record.Align); err != nil {
+	if err := c.Journal.Validate(c.BatchBytesMax); err != nil {
 		return err
+	}
+	if c.EntryLog.GroupBytes+c.EntryBytesMax > record.MaxGroupBytes/2 {
+		return fmt.Errorf("entry log group size %d and longest entry %d: must not pass %d together",
+			c.EntryLog.GroupBytes, c.EntryBytesMax, record.MaxGroupBytes/2)
 	}
 	if err := c.EntryLog.Validate(); err != nil {
 		return err
@@ -68,6 +73,9 @@ func (c Config) Validate() error {
 	}
 	if c.SlowFromPercent < 1 || c.SlowFromPercent > 100 {
 		return fmt.Errorf("slow from %d %%: must be 1 to 100", c.SlowFromPercent)
+	}
+	if c.SlowestDelay < 0 {
+		return fmt.Errorf("slowest delay %v: must not be negative", c.SlowestDelay)
 	}
 	if c.CheckpointInterval <= 0 || c.RetryPause <= 0 {
 		return fmt.Errorf("checkpoint interval %v and retry pause %v: must be positive", c.CheckpointInterval, c.RetryPause)

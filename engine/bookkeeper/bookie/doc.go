@@ -26,7 +26,7 @@
 // have rotted after. It cannot name its ledgers. Every ledger known then goes into limbo: what is there is served, what
 // is not there is ErrUnknown, ordinary adds are refused with ErrUnknown since a fence may have been lost, recovery adds
 // pass. Ledgers that were not known are treated the same, except that one which begins here with an ordinary add of
-// entry 0 is taken for new.
+// entry 0 is taken for new, as long as the process lives or once a checkpoint has written it down.
 //
 // # Tasks
 //

@@ -102,10 +102,14 @@ func (s *Store) Delete(id ledger.ID) error {
 	s.active.Drop(id)
 	appendRecord(&appender, kindDelete, ledgerRecord(id, nil))
 	ticket := appender.End(nil)
+	s.deletes[id] = ticket
 	s.mutex.Unlock()
 	if err := s.await(ticket); err != nil {
 		return err
 	}
+	s.mutex.Lock()
+	delete(s.deletes, id)
+	s.mutex.Unlock()
 	s.logs.Drop(id)
 	s.h.Probe().Mark(host.Event{Name: PointDeleted, A: int64(id)})
 	return nil

@@ -21,13 +21,13 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("bookie configuration: %w", err)
 	}
-	s := &Store{h: h, config: config, mutex: h.NewMutex("bookie"), fences: make(map[ledger.ID]*host.Ticket)}
+	s := &Store{h: h, config: config, mutex: h.NewMutex("bookie"), fences: make(map[ledger.ID]*host.Ticket), deletes: make(map[ledger.ID]*host.Ticket)}
 	s.tasks = g.New("bookie")
 	s.due, s.room, s.idle = s.tasks.NewCond(s.mutex), s.tasks.NewCond(s.mutex), s.tasks.NewCond(s.mutex)
 	s.active = writecache.NewGeneration(h, config.ChunkBytes)
 	if err := s.boot(g); err != nil {
 		if s.journal != nil {
-			s.journal.Abandon()
+			s.journal.Abandon(s.marking)
 		}
 		s.release()
 		if isDamage(err) {
@@ -76,13 +76,15 @@ func (s *Store) boot(g host.Group) error {
 		s.table.Limbo()
 		s.h.Probe().Mark(host.Event{Name: PointLimbo})
 	}
+	s.journal.OnFailure(s.fail)
 	if err := s.journal.Start(g, found.Last, mark.Journal.Sequence); err != nil {
 		return err
 	}
 	if err := s.checkpoint(); err != nil {
 		return err
 	}
-	return s.logs.RemoveOrphans()
+	s.logs.RemoveOrphans()
+	return nil
 }
 
 // settleNames makes the names durable that an earlier process may have left visible but not durable. Otherwise a crash

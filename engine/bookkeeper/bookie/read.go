@@ -30,7 +30,7 @@ func (e *Entry) Release() {
 // Read returns the newest version of an entry. ErrNoEntry and ErrNoLedger are proof that no acknowledged entry was
 // lost here; ErrUnknown says that there is no such proof; ErrCorrupt that the bytes are damaged.
 func (s *Store) Read(id ledger.ID, entry ledger.EntryID) (Entry, error) {
-	if err := s.beginRead(); err != nil {
+	if err := s.beginRead(id); err != nil {
 		return Entry{}, err
 	}
 	defer s.endRead()
@@ -47,7 +47,7 @@ type Limits struct {
 // first entry is returned even if it alone passes the limit on bytes. The errors are those of Read for the first
 // entry; a failure further on ends the range.
 func (s *Store) ReadRange(id ledger.ID, first ledger.EntryID, limits Limits) ([]Entry, error) {
-	if err := s.beginRead(); err != nil {
+	if err := s.beginRead(id); err != nil {
 		return nil, err
 	}
 	defer s.endRead()
@@ -72,7 +72,7 @@ func (s *Store) ReadRange(id ledger.ID, first ledger.EntryID, limits Limits) ([]
 
 // LastEntry returns the entry with the greatest id, wherever it is. In limbo a greater one may have been lost.
 func (s *Store) LastEntry(id ledger.ID) (Entry, error) {
-	if err := s.beginRead(); err != nil {
+	if err := s.beginRead(id); err != nil {
 		return Entry{}, err
 	}
 	defer s.endRead()
@@ -104,14 +104,28 @@ func (s *Store) lastEntry(id ledger.ID) (ledger.EntryID, error) {
 	return last, nil
 }
 
-// beginRead keeps the files open until endRead.
-func (s *Store) beginRead() error {
+// beginRead keeps the files open until endRead. A delete that is under way is waited for: "no such ledger" must not be
+// said before it can be relied on.
+func (s *Store) beginRead(id ledger.ID) error {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if err := s.usable(); err != nil {
-		return err
+	for {
+		if err := s.usable(); err != nil {
+			s.mutex.Unlock()
+			return err
+		}
+		ticket := s.deletes[id]
+		if ticket == nil {
+			break
+		}
+		s.mutex.Unlock()
+		if err := s.await(ticket); err != nil {
+			return fmt.Errorf("read ledger %d, which is being deleted: %w", id, err)
+		}
+		s.mutex.Lock()
+		delete(s.deletes, id)
 	}
 	s.readers++
+	s.mutex.Unlock()
 	return nil
 }
 

@@ -58,6 +58,7 @@ type Store struct {
 	mutex    host.Mutex
 	table    *ledgertable.Table
 	fences   map[ledger.ID]*host.Ticket // fences that may not be durable yet
+	deletes  map[ledger.ID]*host.Ticket // and deletes
 	active   *writecache.Generation
 	flushing *writecache.Generation
 	failed   error
@@ -73,6 +74,7 @@ type Store struct {
 	lastMade time.Duration
 
 	// Owned by the checkpoint's task.
+	marking    bool                   // a mark of this run was written, or may have been
 	captured   uint64                 // sequence that the flushing generation covers
 	logChanges ledgertable.LogChanges // not yet in the table
 	dead       []entrylog.LogID       // to remove once the table no longer names them
@@ -149,9 +151,13 @@ func (s *Store) List() ([]ledger.ID, error) {
 }
 
 // Close finishes what was begun, writes everything to the entry log, closes the journal with a footer, and lets the
-// directories go. After a failure it only lets go.
+// directories go. After a failure it only lets go. Closing again does nothing.
 func (s *Store) Close() error {
 	s.mutex.Lock()
+	if s.closing {
+		s.mutex.Unlock()
+		return nil
+	}
 	s.closing = true
 	s.due.Broadcast()
 	s.room.Broadcast()

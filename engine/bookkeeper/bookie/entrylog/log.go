@@ -127,6 +127,10 @@ func (c Config) Validate() error {
 	if c.ItemsMax < 1 || c.GroupBytes < 1 {
 		return fmt.Errorf("entry log items %d and group size %d: must be positive", c.ItemsMax, c.GroupBytes)
 	}
+	if c.ReadCacheBytesMax < 0 || c.ReadAheadEntries < 0 || c.ReadAheadBytesMax < 0 {
+		return fmt.Errorf("read cache %d, read-ahead %d entries and %d bytes: must not be negative",
+			c.ReadCacheBytesMax, c.ReadAheadEntries, c.ReadAheadBytesMax)
+	}
 	if c.IndexCacheBytesMax < blockBytes {
 		return fmt.Errorf("index cache of %d bytes: must hold a block of %d", c.IndexCacheBytesMax, blockBytes)
 	}

@@ -239,20 +239,21 @@ func (l *Logs) noteOrphans() error {
 }
 
 // RemoveOrphans deletes the logs that no table named when the set was opened. A table that is durable must not name
-// them either, so a checkpoint comes first.
-func (l *Logs) RemoveOrphans() error {
-	if len(l.orphans) == 0 {
-		return nil
-	}
+// them either, so a checkpoint comes first. What cannot be removed stays until the next start.
+func (l *Logs) RemoveOrphans() {
 	for _, id := range l.orphans {
 		if err := l.dir.Remove(FileName(id)); err != nil {
-			return fmt.Errorf("remove entry log %s, which the ledger table does not name: %w", FileName(id), err)
+			l.h.Log(host.Warn, "cannot remove an entry log that the ledger table does not name",
+				host.F("log", FileName(id)), host.F("error", err))
+			continue
 		}
 		l.h.Probe().Mark(host.Event{Name: PointOrphan, A: int64(id)})
 	}
+	if len(l.orphans) == 0 {
+		return
+	}
 	l.orphans = nil
 	if err := l.dir.SyncDir(); err != nil {
-		return fmt.Errorf("sync directory after removing entry logs: %w", err)
+		l.h.Log(host.Warn, "cannot sync the directory after removing entry logs", host.F("error", err))
 	}
-	return nil
 }

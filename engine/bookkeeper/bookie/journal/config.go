@@ -21,7 +21,7 @@ const (
 // Config holds the journal's settings.
 type Config struct {
 	FileBytes     int64         // size of a file, journalMaxSizeMB
-	GroupBytesMax int64         // soft bound on a group, journalBufferedWritesThreshold
+	GroupBytesMax int64         // bound on a group, soft by one batch, journalBufferedWritesThreshold
 	SparesMax     int           // trimmed files kept to be used again; journalReuseFiles in more detail
 	Sync          SyncMode      // journalSyncData in more detail
 	SyncInterval  time.Duration // journalPageCacheFlushIntervalMSec, mode interval only
@@ -32,8 +32,9 @@ func DefaultConfig() Config {
 	return Config{FileBytes: 256 << 20, GroupBytesMax: 4 << 20, SparesMax: 2, Sync: SyncGroup, SyncInterval: time.Second}
 }
 
-// Validate reports the first setting that cannot work. recordBytesMax is the longest batch the caller appends.
-func (c Config) Validate(recordBytesMax int64) error {
+// Validate reports the first setting that cannot work. batchBytesMax is the longest batch the caller appends, framing of
+// its records included.
+func (c Config) Validate(batchBytesMax int64) error {
 	switch c.Sync {
 	case SyncAlways, SyncGroup, SyncInterval, SyncNever:
 	default:
@@ -45,8 +46,15 @@ func (c Config) Validate(recordBytesMax int64) error {
 	if c.FileBytes%record.Align != 0 {
 		return fmt.Errorf("journal file size %d: must be a multiple of %d", c.FileBytes, record.Align)
 	}
-	// A group may pass its soft bound by the batches that were let in together.
-	if need := 2*(c.GroupBytesMax+recordBytesMax) + 2*record.Align; c.FileBytes < need {
+	if c.GroupBytesMax < 1 || c.SparesMax < 0 {
+		return fmt.Errorf("journal group size %d and spare files %d: must be positive and not negative", c.GroupBytesMax, c.SparesMax)
+	}
+	group := c.GroupBytesMax + batchBytesMax // a batch is taken while the group is below its bound
+	if group > record.MaxGroupBytes {
+		return fmt.Errorf("journal group size %d and longest batch %d: must not pass %d together",
+			c.GroupBytesMax, batchBytesMax, record.MaxGroupBytes)
+	}
+	if need := record.FileHeaderBytes + record.EncodedBytes(int(group)); c.FileBytes < need {
 		return fmt.Errorf("journal file size %d: must hold the largest group, %d bytes", c.FileBytes, need)
 	}
 	return nil

@@ -104,6 +104,7 @@ func (j *Journal) finish(made *file, fresh string, err error) (*file, error) {
 	}
 	if err != nil {
 		_ = made.Close()
+		_ = j.dir.Remove(fresh) // it may hold all the space that was left
 		return nil, fmt.Errorf("prepare journal file %s: %w", name, err)
 	}
 	return made, nil
@@ -160,7 +161,7 @@ func (j *Journal) wanted() (uint64, bool) {
 			return 0, false
 		}
 	}
-	return j.lastID() + 1, !j.closing
+	return j.lastID() + 1, !j.tasks.Stopping() // while closing, the last groups may still need one
 }
 
 // roll goes on in the next file. It waits until there is one; while closing it takes a failure to make one as final.
@@ -170,6 +171,7 @@ func (j *Journal) roll(first uint64) error {
 			return err
 		}
 	}
+	j.gap = j.gap || j.unsynced
 	next, err := j.awaitNext()
 	if err != nil {
 		return err
@@ -236,15 +238,34 @@ func (j *Journal) forget(m Mark) []uint64 {
 	return ids
 }
 
+// syncCurrent syncs the file that is being written. Syncs exclude each other: one that succeeds after another has failed
+// proves nothing, since the pages count as clean.
+func (j *Journal) syncCurrent() error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	if j.syncFailed != nil {
+		return j.syncFailed
+	}
+	j.mutex.Lock()
+	f := j.current
+	j.mutex.Unlock()
+	err := f.Sync()
+	if errors.Is(err, host.ErrClosed) {
+		return nil // it was left meanwhile, and synced before
+	}
+	j.syncFailed = err
+	return err
+}
+
 // syncAtIntervals is the task of mode interval. It syncs the current file; a file is synced before it is left.
 func (j *Journal) syncAtIntervals() {
 	for j.tasks.Sleep(j.config.SyncInterval) {
-		j.mutex.Lock()
-		f := j.current
-		j.mutex.Unlock()
-		if err := f.Sync(); err != nil && !errors.Is(err, host.ErrClosed) {
-			j.h.Log(host.Error, "journal sync at interval failed; the committing task stops", host.F("error", err))
-			j.commits.Fail(fmt.Errorf("%w: sync at interval: %w", ErrFailed, err))
+		if err := j.syncCurrent(); err != nil {
+			err = fmt.Errorf("%w: sync at interval: %w", ErrFailed, err)
+			j.commits.Fail(err)
+			if j.onFailure != nil {
+				j.onFailure(err)
+			}
 			return
 		}
 	}

@@ -68,6 +68,11 @@ type Journal struct {
 	sealed   host.Counter // last sequence given to a group
 	durable  uint64       // last sequence known synced
 	unsynced bool
+	gap      bool // a file was left unsynced, in mode never: nothing from there on is known to be durable
+
+	syncing    host.Mutex // held during a sync
+	syncFailed error      // guarded by syncing
+	onFailure  func(error)
 }
 
 // fileInfo is what the journal remembers of a file that may still be needed.
@@ -81,7 +86,7 @@ type fileInfo struct {
 func Open(h host.Host, dir host.Dir, config Config) (*Journal, error) {
 	j := &Journal{
 		h: h, dir: dir, config: config, rand: h.Rand("journal"),
-		zeros: make([]byte, record.Align), mutex: h.NewMutex("journal-files"), sealed: h.NewCounter("journal-sealed"),
+		zeros: make([]byte, record.Align), mutex: h.NewMutex("journal-files"), syncing: h.NewMutex("journal-sync"), sealed: h.NewCounter("journal-sealed"),
 	}
 	ids, err := listFiles(dir)
 	if err != nil {
@@ -98,6 +103,9 @@ func Open(h host.Host, dir host.Dir, config Config) (*Journal, error) {
 
 // Empty reports whether the directory held no journal file when it was opened.
 func (j *Journal) Empty() bool { return len(j.files) == 0 }
+
+// OnFailure has f told of a failure that no batch waits for: that of a sync at an interval. Call it before Start.
+func (j *Journal) OnFailure(f func(error)) { j.onFailure = f }
 
 // Start makes the first file of this run and starts the tasks below g. Sequences go on behind last. durable is how far
 // the mark vouches: what was replayed behind it may be in the page cache only, so nothing may call it durable until the
@@ -177,6 +185,7 @@ func (j *Journal) Sealed() uint64 { return uint64(j.sealed.Load()) }
 // commit writes one group and makes it as durable as the mode says. It runs in the committing task only.
 func (j *Journal) commit(p *payload) error {
 	size := record.EncodedBytes(p.group.Bytes())
+	invariant.Check(record.FileHeaderBytes+size <= j.config.FileBytes, "a journal file holds the largest group")
 	sequence := j.Sealed() + 1
 	if j.offset+size > j.config.FileBytes {
 		if err := j.roll(sequence); err != nil {
@@ -214,11 +223,13 @@ func (j *Journal) write(vectors [][]byte, sequence uint64, size int64) error {
 // sync makes everything up to sequence durable. Its failure is final: the kernel may have marked the pages clean, so
 // that another sync would succeed without having written them.
 func (j *Journal) sync(sequence uint64) error {
-	if err := j.current.Sync(); err != nil {
+	if err := j.syncCurrent(); err != nil {
 		j.h.Probe().Mark(host.Event{Name: PointSyncFailed, A: int64(sequence)})
 		return fmt.Errorf("%w: sync group %d of file %016x: %w", ErrFailed, sequence, j.current.header.ID, err)
 	}
-	j.durable = sequence
+	if !j.gap {
+		j.durable = sequence
+	}
 	j.unsynced = false
 	j.h.Probe().Mark(host.Event{Name: PointGroupSynced, A: int64(sequence)})
 	return nil
@@ -248,14 +259,23 @@ func (j *Journal) Drain() error {
 }
 
 // Abandon ends the tasks of a journal to which nothing was appended, without a footer: a start that failed must not
-// look like a clean stop.
-func (j *Journal) Abandon() {
+// look like a clean stop. Unless a mark may name them, the files of this run go, so that failing starts do not fill the
+// volume.
+func (j *Journal) Abandon(named bool) {
 	if j.commits == nil {
 		return
 	}
 	_ = j.Drain()
 	j.endTasks()
 	_ = j.current.Close()
+	if named {
+		return
+	}
+	if j.next != nil {
+		_ = j.dir.Remove(FileName(j.next.header.ID))
+	}
+	_ = j.dir.Remove(FileName(j.current.header.ID))
+	_ = j.dir.SyncDir()
 }
 
 // endTasks ends the preparing and syncing of files.
@@ -285,16 +305,13 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) writeFooter() error {
-	if j.offset+record.EncodedBytes(0) > j.config.FileBytes {
-		if j.unsynced {
-			return j.sync(j.Sealed())
-		}
-		return nil // no room for one: the next start calls this stop unclean, and loses nothing by it
-	}
 	if j.unsynced {
 		if err := j.sync(j.Sealed()); err != nil {
 			return err
 		}
+	}
+	if j.gap || j.offset+record.EncodedBytes(0) > j.config.FileBytes {
+		return nil // the next start calls this stop unclean, and loses nothing by it
 	}
 	sequence := j.Sealed() + 1
 	j.sealed.Store(int64(sequence))

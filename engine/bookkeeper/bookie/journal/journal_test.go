@@ -481,7 +481,7 @@ func TestAnAbandonedStartIsNoCleanStop(t *testing.T) {
 		if err := b.journal.Start(b.h.Root(), 4, 0); err != nil {
 			return err
 		}
-		b.journal.Abandon()
+		b.journal.Abandon(true)
 		return nil
 	}, func() error { return b.mustFind(upTo(3), true, false) })
 }

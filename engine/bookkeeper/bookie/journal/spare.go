@@ -120,6 +120,11 @@ func (j *Journal) recycle(id uint64, name string) (*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recycle journal file %s: %w", name, err)
 	}
+	size, err := f.Size()
+	if err != nil || size != j.config.FileBytes { // it was made under other settings
+		_ = f.Close()
+		return nil, errors.Join(err, j.dir.Remove(fresh))
+	}
 	made := &file{
 		File: f, recycled: true,
 		header: record.FileHeader{Kind: Kind(), ID: id, Identity: j.identity(id)},

@@ -217,6 +217,7 @@ func (f *File) writeSnapshot(changes Changes, logs LogChanges) (Position, error)
 	}
 	if err != nil {
 		f.giveUp()
+		_ = f.dir.Remove(FileName(f.lastID)) // it may hold the space that the next attempt needs
 		return Position{}, fmt.Errorf("write ledger table %s: %w", FileName(f.lastID), err)
 	}
 	f.snapshot, f.synced = f.offset, f.sequence

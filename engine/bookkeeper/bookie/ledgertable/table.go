@@ -63,6 +63,9 @@ func (t *Table) Changed(l *Ledger) {
 // Ascend calls f for each row in ascending order of ledger ids, until it returns false.
 func (t *Table) Ascend(f func(*Ledger) bool) { t.ordered.Ascend(f) }
 
+// ChangedRows is the number of rows that were not captured since they changed.
+func (t *Table) ChangedRows() int { return len(t.dirty) }
+
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.byID) }
 
