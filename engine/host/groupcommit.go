@@ -4,7 +4,10 @@ import "lakebed/internal/invariant"
 
 // GroupCommit gathers what many tasks append into groups and commits one group at a time, in one task: the next group
 // fills while the last one is being written and synced, and starts as soon as it is done. P is what a group gathers;
-// two of them alternate, so that nothing is allocated but one Ticket a group.
+// three of them take turns, so that nothing is allocated but one Ticket a group.
+//
+// Settling a group wakes whoever waits for it, which may be hundreds. If the next group is waiting, a second task does
+// it, so that the disk is not idle meanwhile. Groups are settled in order.
 //
 // It is fail-stop: once a commit fails, that group and every later one fail with the same error and nothing is
 // committed again. Whether the failed group is durable is unknown.
@@ -13,16 +16,30 @@ type GroupCommit[P any] struct {
 	mutex   Mutex
 	work    Cond // the committer waits for the first append
 	room    Cond // appenders wait until the open group is below the limit
+	told    Cond // the settling task waits for outcomes
+	free    Cond // the committer waits for an empty payload
 	limit   int64
 	commit  func(P) error
 	settle  func(P, error)
 	open    P
-	spare   P
+	spares  []P
 	ticket  *Ticket
 	bytes   int64
 	waiting bool // the committer waits for work
 	ending  bool
+	ended   bool // the committer has ended
 	failed  error
+
+	outcomes []outcome[P] // not yet settled, in order
+	taken    []outcome[P] // being settled; the two alternate
+	busy     bool         // the settling task is at work
+}
+
+// outcome is a group that was committed, or was not.
+type outcome[P any] struct {
+	payload P
+	ticket  *Ticket
+	err     error
 }
 
 // Ticket stands for one group's outcome.
@@ -43,7 +60,7 @@ func (t *Ticket) Wait() error {
 type GroupCommitConfig[P any] struct {
 	Name     string
 	Limit    int64 // bound on the bytes of the open group, soft by one append
-	Payloads [2]P  // they alternate
+	Payloads [3]P
 	Commit   func(P) error
 	Settle   func(P, error) // told every group's outcome, before its waiters are; leaves the payload empty
 }
@@ -53,12 +70,13 @@ func NewGroupCommit[P any](h Host, g Group, config GroupCommitConfig[P]) *GroupC
 	tasks := g.New(config.Name)
 	m := h.NewMutex(config.Name)
 	c := &GroupCommit[P]{
-		tasks: tasks, mutex: m, work: tasks.NewCond(m), room: tasks.NewCond(m),
+		tasks: tasks, mutex: m, work: tasks.NewCond(m), room: tasks.NewCond(m), told: tasks.NewCond(m), free: tasks.NewCond(m),
 		limit: config.Limit, commit: config.Commit, settle: config.Settle,
-		open: config.Payloads[0], spare: config.Payloads[1],
+		open: config.Payloads[0], spares: config.Payloads[1:],
 		ticket: &Ticket{gate: tasks.NewGate()},
 	}
 	tasks.Go(config.Name, c.run)
+	tasks.Go(config.Name+"-settle", c.settleAll)
 	return c
 }
 
@@ -119,16 +137,18 @@ func (c *GroupCommit[P]) run() {
 		if err == nil {
 			err = c.commit(payload)
 		}
-		c.finish(payload, ticket, err)
+		c.finish(outcome[P]{payload, ticket, err})
 	}
 }
 
-// next takes the open group once it holds something, and opens the spare one.
+// next takes the open group once it holds something, and opens an empty one.
 func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for c.bytes == 0 {
 		if c.ending {
+			c.ended = true
+			c.told.Signal()
 			return payload, nil, false
 		}
 		c.waiting = true
@@ -136,8 +156,12 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 			c.ending = true // what is still appended is committed before the task ends
 		}
 	}
+	for len(c.spares) == 0 {
+		c.free.Wait()
+	}
 	payload, ticket = c.open, c.ticket
-	c.open, c.ticket = c.spare, &Ticket{gate: c.tasks.NewGate()}
+	c.open, c.ticket = c.spares[len(c.spares)-1], &Ticket{gate: c.tasks.NewGate()}
+	c.spares = c.spares[:len(c.spares)-1]
 	c.bytes = 0
 	c.room.Broadcast()
 	return payload, ticket, true
@@ -149,19 +173,56 @@ func (c *GroupCommit[P]) failure() error {
 	return c.failed
 }
 
-func (c *GroupCommit[P]) finish(payload P, ticket *Ticket, err error) {
-	c.settle(payload, err)
-	c.mutex.Lock()
-	c.spare = payload
-	c.mutex.Unlock()
-	if err != nil {
-		c.Fail(err)
+// finish settles a group, or has it settled if there is more to commit or an earlier one is not settled yet.
+func (c *GroupCommit[P]) finish(o outcome[P]) {
+	if o.err != nil {
+		c.Fail(o.err)
 	}
-	ticket.err = err
-	ticket.gate.Open()
+	c.mutex.Lock()
+	if c.bytes > 0 || c.busy || len(c.outcomes) > 0 {
+		c.outcomes = append(c.outcomes, o)
+		c.told.Signal()
+		c.mutex.Unlock()
+		return
+	}
+	c.mutex.Unlock()
+	c.tell(o)
 }
 
-// End commits what was appended and ends the task. Nothing may be appended afterwards.
+// tell settles one group.
+func (c *GroupCommit[P]) tell(o outcome[P]) {
+	c.settle(o.payload, o.err)
+	c.mutex.Lock()
+	c.spares = append(c.spares, o.payload)
+	c.free.Signal()
+	c.mutex.Unlock()
+	o.ticket.err = o.err
+	o.ticket.gate.Open()
+}
+
+// settleAll settles what the committer hands over, until that has ended.
+func (c *GroupCommit[P]) settleAll() {
+	for {
+		c.mutex.Lock()
+		c.busy = false
+		for len(c.outcomes) == 0 {
+			if c.ended {
+				c.mutex.Unlock()
+				return
+			}
+			c.told.Wait()
+		}
+		c.busy = true
+		c.outcomes, c.taken = c.taken[:0], c.outcomes
+		c.mutex.Unlock()
+		for _, o := range c.taken {
+			c.tell(o)
+		}
+		clear(c.taken)
+	}
+}
+
+// End commits and settles what was appended and ends the tasks. Nothing may be appended afterwards.
 func (c *GroupCommit[P]) End() {
 	c.mutex.Lock()
 	c.ending = true

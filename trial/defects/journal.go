@@ -50,8 +50,8 @@ func journalDefects() []Defect {
 			ID: "failure-acknowledged", Title: "adds of a group that could not be written are acknowledged",
 			Origin: ours + "fail-stop: after a failed write or sync nothing is acknowledged any more",
 			Edits: []Edit{{
-				File: "engine/host/groupcommit.go", Function: "GroupCommit.finish",
-				Original: "ticket.err = err", Replacement: "",
+				File: "engine/host/groupcommit.go", Function: "GroupCommit.tell",
+				Original: "o.ticket.err = o.err", Replacement: "",
 			}},
 			Scenario: "bookie", Checkers: append(losses(), model.CheckerFence, model.CheckerDeleted),
 		},

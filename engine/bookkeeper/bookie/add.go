@@ -287,7 +287,7 @@ func (s *Store) await(ticket *host.Ticket) error {
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 }
 
-// Committed is called by the journal's committing task with the outcome of the batch's group.
+// Committed is called by the journal with the outcome of the batch's group.
 func (b *Batch) Committed(err error) {
 	b.generation.Unpin()
 	b.generation = nil

@@ -31,7 +31,7 @@
 // # Tasks
 //
 // The journal's, and "checkpoint". Open starts them below the given group; Close ends them. Submit completes batches in
-// the journal's committing task.
+// the journal's tasks.
 //
 // # An entry's path
 //

@@ -133,7 +133,8 @@ func (s *Store) kept(id ledger.ID) bool {
 	return l != nil && !l.Deleted
 }
 
-// List returns the ledgers that are not deleted, ascending.
+// List returns the ledgers that are not deleted, ascending. With ErrUnknown they are those that are known, and others may
+// have been lost.
 func (s *Store) List() ([]ledger.ID, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -147,6 +148,9 @@ func (s *Store) List() ([]ledger.ID, error) {
 		}
 		return true
 	})
+	if s.table.Uncertain() {
+		return ids, fmt.Errorf("list ledgers: %w", ErrUnknown)
+	}
 	return ids, nil
 }
 

@@ -80,7 +80,7 @@ type verdict struct {
 // a bookie serves after a restart only what it has made durable again.
 func (t *truth) check(s *bookie.Store, v *verdict) error {
 	listed, err := s.List()
-	if err != nil {
+	if err != nil && !errors.Is(err, bookie.ErrUnknown) {
 		return err
 	}
 	for _, id := range listed {

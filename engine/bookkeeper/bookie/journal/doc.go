@@ -18,7 +18,7 @@
 //
 // # Tasks
 //
-// "journal-commit" writes, syncs and completes; "journal-prepare" keeps one file ahead, zero-filled and synced;
+// "journal-commit" writes and syncs, and completes batches if nothing else waits, else "journal-commit-settle" does; "journal-prepare" keeps one file ahead, zero-filled and synced;
 // "journal-sync" exists in mode interval only. Close ends all three.
 //
 // # Files

@@ -26,7 +26,7 @@ const (
 	PointSyncFailed    host.Point = "journal.sync-failed"    // fail-stop
 )
 
-// Completion is told the outcome of a batch, in the committing task: it must not block.
+// Completion is told the outcome of a batch, in a task that many batches depend on: it must not block.
 type Completion interface{ Committed(err error) }
 
 // Mark says that everything up to Sequence is stored elsewhere, and which file replay starts with.
@@ -130,7 +130,7 @@ func (j *Journal) Start(g host.Group, last, durable uint64) error {
 	}
 	j.commits = host.NewGroupCommit(j.h, g, host.GroupCommitConfig[*payload]{
 		Name: "journal-commit", Limit: limit,
-		Payloads: [2]*payload{{}, {}},
+		Payloads: [3]*payload{{}, {}, {}},
 		Commit:   j.commit, Settle: settle,
 	})
 	return nil
