@@ -76,17 +76,18 @@ const defaultCapacity = 64 << 30
 
 // Volume is one disk of a node. Its content survives the node's processes.
 type Volume struct {
-	node    *Node
-	name    string
-	disk    *disk.Disk
-	size    int64
-	profile DiskProfile
-	dice    dice
-	busy    time.Duration // the device has work until then
-	counts  [diskKinds]int64
-	faults  func(*DiskOp) DiskEffect
-	stuck   list
-	op      DiskOp // lent to the hook, one operation at a time
+	node     *Node
+	name     string
+	disk     *disk.Disk
+	size     int64
+	profile  DiskProfile
+	dice     dice
+	busy     time.Duration // the device has work until then
+	counts   [diskKinds]int64
+	faults   func(*DiskOp) DiskEffect
+	stuck    list
+	unsticks int64  // how often they were let go
+	op       DiskOp // lent to the hook, one operation at a time
 }
 
 // Disk returns the volume of this name. One that nobody added before gets the default size and profile.
@@ -110,7 +111,10 @@ func (v *Volume) SetProfile(p DiskProfile) { v.profile = p }
 func (v *Volume) SetFaults(f func(op *DiskOp) DiskEffect) { v.faults = f }
 
 // Unstick lets the operations that are stuck go on.
-func (v *Volume) Unstick() { v.stuck.wakeAll(wokeDisk) }
+func (v *Volume) Unstick() {
+	v.unsticks++
+	v.stuck.wakeAll(wokeDisk)
+}
 
 // Model is the content, for damaging and inspecting it.
 func (v *Volume) Model() *disk.Disk { return v.disk }
@@ -151,8 +155,9 @@ func (v *Volume) perform(p *process, path *volumePath, kind DiskKind, off, lengt
 		w.effect(EffectSlowDisk)
 		done += effect.Delay
 	}
+	unsticks := v.unsticks
 	t.parkUntil(done, diskKindNames[kind], path.text)
-	if effect.Stuck {
+	if effect.Stuck && v.unsticks == unsticks { // else the disk was unstuck while the operation was on its way
 		w.effect(EffectStuckDisk)
 		v.stuck.push(&t.place)
 		t.park(taskParked, "stuck disk", path.text)

@@ -434,3 +434,28 @@ func TestTransferTimeIsExact(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOperationOnItsWayIsNotStuckForEver: the disk is unstuck after an operation was found to get stuck and before it
+// does. Seed 901071 of a campaign: the operation hung in a healed world.
+func TestAnOperationOnItsWayIsNotStuckForEver(t *testing.T) {
+	w := New(Config{Seed: 1})
+	n := w.NewNode("node")
+	v := n.Disk("data")
+	v.SetProfile(DiskProfile{Names: time.Second})
+	v.SetFaults(func(op *DiskOp) DiskEffect { return DiskEffect{Stuck: op.Kind == DiskCreate} })
+	n.Start(func(h host.Host) error {
+		dir, err := h.Disk("data")
+		if err != nil {
+			return err
+		}
+		f, err := dir.Create("file")
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+	w.At(2*time.Millisecond, v.Unstick)
+	if verdict := w.Run(time.Hour); verdict.Failed() {
+		t.Fatal(verdict.Summary())
+	}
+}

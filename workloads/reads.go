@@ -75,9 +75,11 @@ func (c *Client) lastEntry() bool {
 func (c *Client) list() bool {
 	token := c.lab.Recorder.Begin(modelOp(model.List, c.number, 0, 0))
 	ids, err := c.store.List()
-	ledgers := make([]model.LedgerID, len(ids))
-	for i, id := range ids {
-		ledgers[i] = model.LedgerID(id)
+	var ledgers []model.LedgerID
+	if err == nil { // an incomplete list is no answer
+		for _, id := range ids {
+			ledgers = append(ledgers, model.LedgerID(id))
+		}
 	}
 	c.lab.Recorder.EndList(token, outcomeOf(model.List, err), ledgers)
 	return c.goesOn(err)

@@ -37,7 +37,7 @@ func failureOf(kind model.Kind, err error) model.Outcome {
 		return model.NoLedger
 	case errors.Is(err, bookie.ErrFenced):
 		return model.Fenced
-	case errors.Is(err, bookie.ErrUnknown):
+	case errors.Is(err, bookie.ErrUnknown) && kind != model.List:
 		return model.Limbo
 	case errors.Is(err, bookie.ErrUnauthorized):
 		return model.Unauthorized

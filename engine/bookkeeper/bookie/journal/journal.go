@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lakebed/engine/host"
 	"lakebed/engine/record"
@@ -268,14 +269,24 @@ func (j *Journal) Abandon(named bool) {
 	_ = j.Drain()
 	j.endTasks()
 	_ = j.current.Close()
-	if named {
+	if !named {
+		j.removeRun()
+	}
+}
+
+// removeRun removes the files of this run, the last one first and each for good before the next: a crash must not leave
+// a gap. They are looked up, because one whose preparation failed may have got its name. What cannot be removed stays
+// until a start succeeds.
+func (j *Journal) removeRun() {
+	ids, err := listFiles(j.dir)
+	if err != nil {
 		return
 	}
-	if j.next != nil {
-		_ = j.dir.Remove(FileName(j.next.header.ID))
+	for _, id := range slices.Backward(ids) {
+		if id < j.current.header.ID || j.dir.Remove(FileName(id)) != nil || j.dir.SyncDir() != nil {
+			return
+		}
 	}
-	_ = j.dir.Remove(FileName(j.current.header.ID))
-	_ = j.dir.SyncDir()
 }
 
 // endTasks ends the preparing and syncing of files.
