@@ -68,5 +68,6 @@ func drawMix(s *Scenario, r *rand.Rand) workloads.Mix {
 	}
 	m.LedgerEntries = []int{5, 30, 200}[r.IntN(3)]
 	m.Stride = 1 + r.IntN(3)
+	m.RetryFirst = !s.Damage
 	return m
 }

@@ -14,8 +14,9 @@ type Mix struct {
 
 	PayloadBytesMax int
 	BatchMax        int
-	LedgerEntries   int // after about this many entries a client goes on in a new ledger
-	Stride          int // a writer skips up to Stride-1 ids after each, as striping does
+	LedgerEntries   int  // after about this many entries a client goes on in a new ledger
+	RetryFirst      bool // retries may be of entry 0 too: see the limbo rule for ledgers that begin on a bookie
+	Stride          int  // a writer skips up to Stride-1 ids after each, as striping does
 }
 
 // Lab is what all clients of one bookie share across its incarnations: which ledgers there are, and what was tried. It
@@ -100,7 +101,7 @@ func (b *book) append(r *rand.Rand) tried {
 	return t
 }
 
-// sent chooses an entry that was sent, as it was first.
+// sent chooses an entry that was sent, as it was first. Not ok: there is none, or it is one that is not sent again.
 func (b *book) sent(r *rand.Rand) (tried, bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -109,7 +110,7 @@ func (b *book) sent(r *rand.Rand) (tried, bool) {
 	}
 	t := b.entries[r.IntN(len(b.entries))]
 	t.version = 0
-	return t, true
+	return t, t.entry > 0 || b.mix.RetryFirst
 }
 
 // renew chooses an entry that was sent and makes a new version of it.
