@@ -46,5 +46,5 @@
 // # After a crash
 //
 // Bytes behind the length that the ledger table knows are cut off; a log without a good index is scanned and closed.
-// Files that the table does not name are removed.
+// Files that the table does not name are removed once a newer table is durable: the one that was read may not be.
 package entrylog

@@ -18,8 +18,8 @@
 //
 // # Tasks
 //
-// "journal-commit" writes and syncs, and completes batches if nothing else waits, else "journal-commit-settle" does; "journal-prepare" keeps one file ahead, zero-filled and synced;
-// "journal-sync" exists in mode interval only. Close ends all three.
+// "journal-commit" writes and syncs, and completes batches if no other group waits, else "journal-commit-settle" does;
+// "journal-prepare" keeps one file ahead, filled and synced; "journal-sync" exists in mode interval only. Close ends all.
 //
 // # Files
 //
