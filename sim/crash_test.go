@@ -248,3 +248,34 @@ func TestHostOfAnotherNodeOrOfTheDeadMayOnlyBeRead(t *testing.T) {
 		t.Fatal(v.Summary(), logged)
 	}
 }
+
+// TestAReleasedWorldChangesNoOther: the next one is the same as if it had been the first.
+func TestAReleasedWorldChangesNoOther(t *testing.T) {
+	var hashes, images [3]uint64
+	for i := range hashes {
+		w := New(Config{Seed: 5})
+		n := start(w, "a", func(h host.Host) {
+			d, err := h.Disk("data")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := d.Create("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := make([]byte, 20_000)
+			for k := range p {
+				p[k] = byte(k)
+			}
+			if err := errors.Join(host.WriteFullAt(f, p, 7), f.Sync(), d.SyncDir()); err != nil {
+				t.Error(err)
+			}
+		})
+		v := finish(t, w)
+		hashes[i], images[i] = v.Hash, n.Disk("data").Model().ImageHash()
+		w.Release()
+	}
+	if hashes[1] != hashes[0] || hashes[2] != hashes[0] || images[1] != images[0] || images[2] != images[0] {
+		t.Errorf("hashes %x, images %x", hashes, images)
+	}
+}

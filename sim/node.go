@@ -29,7 +29,7 @@ type Node struct {
 	clockOffset time.Duration
 	clockJumped bool // and nobody has looked since
 	memoryLimit int64
-	visits      map[host.Point]int64
+	visits      map[host.Point]*int64 // pointers, because looking up costs less than assigning
 	bootErr     error
 	onExit      func(err error, crashed bool)
 }
@@ -37,7 +37,7 @@ type Node struct {
 // NewNode adds a machine. Names are unique; they key its random streams and its network address.
 func (w *World) NewNode(name string) *Node {
 	invariant.Checkf(w.byName[name] == nil, "there is no second node %q", name)
-	n := &Node{world: w, name: name, index: len(w.nodes), visits: map[host.Point]int64{}}
+	n := &Node{world: w, name: name, index: len(w.nodes), visits: map[host.Point]*int64{}}
 	w.nodes = append(w.nodes, n)
 	w.byName[name] = n
 	return n
@@ -66,7 +66,21 @@ func (n *Node) SetMemoryLimit(bytes int64) { n.memoryLimit = bytes }
 func (n *Node) OnExit(f func(err error, crashed bool)) { n.onExit = f }
 
 // Visits counts how often the node came to a point, over all its processes, with the visit that is under way.
-func (n *Node) Visits(p host.Point) int64 { return n.visits[p] }
+func (n *Node) Visits(p host.Point) int64 {
+	if count := n.visits[p]; count != nil {
+		return *count
+	}
+	return 0
+}
+
+func (n *Node) visit(p host.Point) {
+	count := n.visits[p]
+	if count == nil {
+		count = new(int64)
+		n.visits[p] = count
+	}
+	*count++
+}
 
 // Running reports whether the node has a process.
 func (n *Node) Running() bool { return n.process != nil && !n.process.dead }

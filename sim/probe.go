@@ -29,7 +29,7 @@ func (b *probe) Sample() bool {
 func (b *probe) Perhaps(point host.Point) bool {
 	p := b.process
 	p.enter()
-	p.node.visits[point]++
+	p.node.visit(point)
 	w := p.world
 	if w.perhaps == nil {
 		return false
@@ -48,7 +48,7 @@ func (b *probe) Perhaps(point host.Point) bool {
 func (b *probe) Mark(e host.Event) {
 	p := b.process
 	p.enter()
-	p.node.visits[e.Name]++
+	p.node.visit(e.Name)
 	w := p.world
 	text := string(e.Name)
 	if e.Extra != "" {

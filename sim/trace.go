@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/bits"
 	"time"
+	"unsafe"
 )
 
 // action is what a trace event says happened.
@@ -56,6 +57,23 @@ type trace struct {
 	recent   []record // ring; events%len is the next place
 	writer   io.Writer
 	observer *Observer
+	texts    textHashes
+}
+
+// textHashes remembers the hashes of texts that come again: points and paths do, event after event. An entry keeps its
+// text alive, so that equal addresses mean equal texts. Nothing but time depends on what is remembered.
+type textHashes [64]struct {
+	text string
+	hash uint64
+}
+
+func (h *textHashes) of(text string) uint64 {
+	start := unsafe.StringData(text)
+	e := &h[(uintptr(unsafe.Pointer(start))>>4^uintptr(len(text)))%uintptr(len(h))]
+	if unsafe.StringData(e.text) != start || len(e.text) != len(text) {
+		e.text, e.hash = text, hashName(0, text)
+	}
+	return e.hash
 }
 
 const traceMultiplier = 0x9fb21c651e98df25 // odd, with bits well spread
@@ -75,7 +93,7 @@ func (t *trace) add(r *record) {
 	}
 	h := fold(fold(fold(fold(t.hash, uint64(r.at)), subject), uint64(r.a)), uint64(r.b))
 	if r.text != "" {
-		h = fold(h, hashName(0, r.text))
+		h = fold(h, t.texts.of(r.text))
 	}
 	t.hash = h
 	if len(t.recent) > 0 {

@@ -162,6 +162,18 @@ func (w *World) Run(limit time.Duration) Verdict {
 	return w.verdict
 }
 
+// Release gives the memory of the disks to worlds that are made from now on. It is for a world that has run and whose
+// disks nobody looks at any more.
+func (w *World) Release() {
+	invariant.Check(w.ended, "only a world that has ended is released")
+	for _, n := range w.nodes {
+		for _, v := range n.volumes {
+			v.disk.Release()
+		}
+		n.volumes = nil
+	}
+}
+
 // turn makes one move: whatever is due first, then a task that can run, then a jump in time.
 func (w *World) turn() {
 	if len(w.dying) > 0 {

@@ -16,7 +16,14 @@ type Recorder struct {
 	open        map[int]*pending // operations that have not ended, by number
 	next        int
 	started     int64
-	answers     map[string]int64
+	answers     map[answer]int64
+	idle        []*pending // to use again
+}
+
+// answer is how operations of a kind ended.
+type answer struct {
+	kind    model.Kind
+	outcome model.Outcome
 }
 
 // pending is an operation under way.
@@ -27,7 +34,7 @@ type pending struct {
 
 // NewRecorder starts an empty history.
 func NewRecorder() *Recorder {
-	return &Recorder{open: make(map[int]*pending), answers: make(map[string]int64)}
+	return &Recorder{open: make(map[int]*pending), answers: make(map[answer]int64)}
 }
 
 // Token stands for an operation under way.
@@ -52,7 +59,12 @@ func (r *Recorder) begin(op model.Op, remote bool) Token {
 	r.started++
 	op.Call, op.CallIncarnation = r.stamp, r.incarnation
 	r.next++
-	r.open[r.next] = &pending{op: op, remote: remote}
+	p := new(pending)
+	if last := len(r.idle) - 1; last >= 0 {
+		p, r.idle = r.idle[last], r.idle[:last]
+	}
+	*p = pending{op: op, remote: remote}
+	r.open[r.next] = p
 	return Token(r.next)
 }
 
@@ -89,8 +101,9 @@ func (r *Recorder) end(t Token, outcome model.Outcome, add func(op model.Op)) {
 	if outcome == model.Unknown && p.remote {
 		p.op.Return = model.Never
 	}
-	r.answers[p.op.Kind.String()+" "+outcome.String()]++
+	r.answers[answer{p.op.Kind, outcome}]++
 	add(p.op)
+	r.idle = append(r.idle, p)
 }
 
 // Started records that the bookie is up in a new incarnation.
@@ -137,7 +150,7 @@ func (r *Recorder) cut(remoteToo bool) {
 		if p.remote {
 			p.op.Return = model.Never
 		}
-		r.answers[p.op.Kind.String()+" "+model.Unknown.String()]++
+		r.answers[answer{p.op.Kind, model.Unknown}]++
 		r.history.Append(p.op)
 	}
 }
@@ -163,8 +176,8 @@ func (r *Recorder) Answers() map[string]int64 {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	counts := make(map[string]int64, len(r.answers))
-	for name, n := range r.answers {
-		counts[name] = n
+	for a, n := range r.answers {
+		counts[a.kind.String()+" "+a.outcome.String()] = n
 	}
 	return counts
 }

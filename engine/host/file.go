@@ -58,6 +58,13 @@ func WriteFullAt(f File, p []byte, off int64) error {
 	return err
 }
 
+// StartWriteback begins to write n bytes at off to the device, where the machine can.
+func StartWriteback(f File, off, n int64) {
+	if b, ok := f.(BackWriter); ok {
+		b.StartWriteback(off, n)
+	}
+}
+
 func stuckAfter(stuck int, n int64) int {
 	if n > 0 {
 		return 0

@@ -135,7 +135,7 @@ type Info struct {
 // File is an open file. Reads and writes are positional and may be called from several tasks. A short count with a
 // nil error is legal for both; io.EOF comes with n < len(p) at the end of the file.
 //
-// A File may also implement Mapper.
+// A File may also implement Mapper and BackWriter.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteBuffersAt writes the buffers one after the other at off, in one gather call as far as the machine can. It
@@ -154,6 +154,13 @@ type File interface {
 // Mapper is what a File may offer besides: a read-only mapping of its bytes. Call unmap when done.
 type Mapper interface {
 	Map(off, n int64) (data []byte, unmap func(), err error)
+}
+
+// BackWriter is what a File may offer besides: to begin with the writing of bytes that a later Sync will want on the
+// device, and not to wait for it. It promises nothing: what is not synced may survive a crash or not, with it and
+// without it. Who writes much before one Sync calls it through StartWriteback, so that the device is busy meanwhile.
+type BackWriter interface {
+	StartWriteback(off, n int64)
 }
 
 // Net opens connections. Addresses are "host:port".

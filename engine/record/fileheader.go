@@ -67,7 +67,15 @@ func DecodeFileHeader(page []byte, kind FileKind) (FileHeader, error) {
 
 // ReadFileHeader reads and checks the first page of f.
 func ReadFileHeader(f host.File, kind FileKind) (FileHeader, error) {
-	page := make([]byte, FileHeaderBytes)
+	return readFileHeader(f, kind, make([]byte, FileHeaderBytes))
+}
+
+// ReadFileHeader is ReadFileHeader into the scanner's memory. Reset follows.
+func (s *Scanner) ReadFileHeader(f host.File, kind FileKind) (FileHeader, error) {
+	return readFileHeader(f, kind, s.scratch(FileHeaderBytes))
+}
+
+func readFileHeader(f host.File, kind FileKind, page []byte) (FileHeader, error) {
 	n, err := host.ReadFull(f, page, 0)
 	if err != nil && n < 64 {
 		return FileHeader{}, fmt.Errorf("read file header: %w", err)

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 
 	"lakebed/internal/invariant"
 )
@@ -15,6 +16,7 @@ const (
 	HeaderSize      = 16
 	MaxGroupBytes   = 1 << 28 // a decoder refuses longer groups before it allocates
 	copyLimitBytes  = 2048    // longer bodies are gathered by reference instead of copied
+	firstChunkBytes = Align   // most groups of a quiet log need no more
 	chunkBytes      = 32 << 10
 )
 
@@ -74,12 +76,11 @@ func (h *Header) Matches(body []byte) bool {
 // Small bodies are copied, so that a group of many is one vector; long ones are referenced and must stay unchanged
 // until the write has returned.
 type Group struct {
-	chunks  [][]byte // each of chunkBytes; the first begins with the group header
+	chunks  [][]byte // the first is of firstChunkBytes and begins with the group header, the others are of chunkBytes
 	current int      // chunk in use
 	fill    int      // bytes used of it
 	vectors [][]byte
-	zeros   []byte // a page for padding, never written
-	open    bool   // the last vector is the tail of the current chunk and may grow
+	open    bool // the last vector is the tail of the current chunk and may grow
 	chain   uint32
 	bytes   int
 	count   int
@@ -92,10 +93,9 @@ func (g *Group) Reset() {
 	g.current, g.fill, g.chain, g.bytes, g.count = 0, 0, 0, 0, 0
 	g.open = false
 	if len(g.chunks) == 0 {
-		g.chunks = append(g.chunks, make([]byte, chunkBytes))
-		g.zeros = make([]byte, Align)
+		g.chunks = append(g.chunks, make([]byte, firstChunkBytes))
 	}
-	g.copyIn(g.zeros[:GroupHeaderSize]) // room for the header, which Seal writes
+	g.extend(GroupHeaderSize) // for the header, which Seal writes
 }
 
 // Bytes is the length of all records so far, without header and padding.
@@ -129,9 +129,16 @@ func (g *Group) Append(h *Header, body []byte) int {
 	return offset
 }
 
-// copyIn copies p into the current chunk and returns the copy.
+// copyIn copies p to the end of the group and returns the copy.
 func (g *Group) copyIn(p []byte) []byte {
-	if g.fill+len(p) > chunkBytes {
+	room := g.extend(len(p))
+	copy(room, p)
+	return room
+}
+
+// extend takes n bytes of a chunk, at most a page, as the end of the group. They hold what earlier groups left there.
+func (g *Group) extend(n int) []byte {
+	if g.fill+n > len(g.chunks[g.current]) {
 		g.current, g.fill, g.open = g.current+1, 0, false
 		if g.current == len(g.chunks) {
 			g.chunks = append(g.chunks, make([]byte, chunkBytes))
@@ -139,13 +146,12 @@ func (g *Group) copyIn(p []byte) []byte {
 	}
 	chunk := g.chunks[g.current]
 	start := g.fill
-	copy(chunk[start:], p)
-	g.fill += len(p)
+	g.fill += n
 	if g.open {
 		last := len(g.vectors) - 1
-		g.vectors[last] = g.vectors[last][:len(g.vectors[last])+len(p)]
+		g.vectors[last] = g.vectors[last][:len(g.vectors[last])+n]
 	} else {
-		g.vectors = append(g.vectors, chunk[start:g.fill:chunkBytes])
+		g.vectors = append(g.vectors, chunk[start:g.fill:len(chunk)])
 		g.open = true
 	}
 	return chunk[start:g.fill]
@@ -160,7 +166,8 @@ type Seal struct {
 	Footer         bool
 }
 
-// Seal closes the group and returns what to write at s.Offset: whole pages. The vectors are valid until Reset.
+// Seal closes the group and returns what to write at s.Offset: whole pages. The vectors are valid until Reset. There is
+// room to append one more.
 func (g *Group) Seal(s Seal) [][]byte {
 	invariant.Check(s.Offset%Align == 0, "a group starts on a page")
 	if len(g.vectors) == 0 {
@@ -169,9 +176,9 @@ func (g *Group) Seal(s Seal) [][]byte {
 	head := g.vectors[0][:GroupHeaderSize]
 	putGroupHeader(head, s, uint32(g.bytes), uint32(g.count), g.chain)
 	if pad := int(EncodedBytes(g.bytes)) - GroupHeaderSize - g.bytes; pad > 0 {
-		g.vectors = append(g.vectors, g.zeros[:pad])
-		g.open = false
+		clear(g.extend(pad))
 	}
+	g.vectors = slices.Grow(g.vectors, 1)
 	return g.vectors
 }
 

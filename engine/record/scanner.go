@@ -13,7 +13,7 @@ import (
 // classifyPages is how many pages classify reads at a time.
 const classifyPages = 16
 
-// View is one whole, verified group. Its bytes are valid until the next call of Next.
+// View is one whole, verified group. It and its bytes are valid until the next call of Next.
 type View struct {
 	Seal
 	EncodedBytes int64 // space it takes in the file
@@ -41,11 +41,19 @@ type Scanner struct {
 	offset int64 // of the next group
 	next   uint64
 	buffer []byte
+	view   View
 }
 
 // NewScanner starts behind the header of f and reads no further than size. The first group may have any sequence.
 func NewScanner(f host.File, header FileHeader, size int64) *Scanner {
-	return &Scanner{file: f, header: header, size: size, offset: FileHeaderBytes}
+	s := new(Scanner)
+	s.Reset(f, header, size)
+	return s
+}
+
+// Reset starts with another file, as NewScanner does, and keeps the memory.
+func (s *Scanner) Reset(f host.File, header FileHeader, size int64) {
+	*s = Scanner{file: f, header: header, size: size, offset: FileHeaderBytes, buffer: s.buffer}
 }
 
 // Expect says which sequence the next group must have.
@@ -96,7 +104,16 @@ func (s *Scanner) read() (*View, error) {
 	if err := verifyRecords(records, h); err != nil {
 		return nil, fmt.Errorf("group %d at %d: %w", h.Sequence, s.offset, err)
 	}
-	return &View{Seal: h.Seal, EncodedBytes: EncodedBytes(h.bytes), records: records}, nil
+	s.view = View{Seal: h.Seal, EncodedBytes: EncodedBytes(h.bytes), records: records}
+	return &s.view, nil
+}
+
+// scratch returns n bytes of the buffer.
+func (s *Scanner) scratch(n int) []byte {
+	if cap(s.buffer) < n {
+		s.buffer = make([]byte, max(n, 2*cap(s.buffer), Align))
+	}
+	return s.buffer[:n]
 }
 
 // fetch reads n bytes at off into the buffer. Bytes beyond the end are no group.
@@ -104,10 +121,7 @@ func (s *Scanner) fetch(off int64, n int) ([]byte, error) {
 	if off+int64(n) > s.size {
 		return nil, fmt.Errorf("%d bytes at %d of a file of %d: %w", n, off, s.size, errNoGroup)
 	}
-	if cap(s.buffer) < n {
-		s.buffer = make([]byte, max(n, 2*cap(s.buffer), Align))
-	}
-	p := s.buffer[:n]
+	p := s.scratch(n)
 	if _, err := host.ReadFull(s.file, p, off); errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("file ends before %d: %w", off+int64(n), errNoGroup)
 	} else if err != nil {
@@ -146,7 +160,7 @@ func verifyRecords(records []byte, h groupHeader) error {
 // durable proves rot. Zeros where the group would begin: nothing durable was begun here. Anything else may be a write that
 // a crash cut short.
 func (s *Scanner) classify(cause error) error {
-	window := make([]byte, min(classifyPages*Align, max(s.size-s.offset, 0)))
+	window := s.scratch(int(min(classifyPages*Align, max(s.size-s.offset, 0))))
 	empty := true // the page where the group would begin
 	for at := s.offset; at < s.size; at += int64(len(window)) {
 		n, err := host.ReadFull(s.file, window[:min(int64(len(window)), s.size-at)], at)

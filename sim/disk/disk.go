@@ -24,15 +24,24 @@ type Disk struct {
 	epoch    uint64
 	root     *node
 	files    []*node // every file that has a name or an open handle, in no meaningful order
-	pool     pool
+	pool     *pool   // nil: released
 }
 
 // New makes an empty volume. Its root directory is durable from the start.
 func New(config Config) *Disk {
 	invariant.Check(config.Capacity >= PageSize, "a volume has room for at least one page")
-	d := &Disk{capacity: config.Capacity / PageSize, spares: config.SparesSynced}
+	d := &Disk{capacity: config.Capacity / PageSize, spares: config.SparesSynced, pool: newPool()}
 	d.root = &node{folder: newFolder(), liveNames: 1, keptNames: 1}
 	return d
+}
+
+// Release gives the memory to disks that are made from now on. The disk and its handles must not be used any more.
+func (d *Disk) Release() {
+	for _, n := range d.files {
+		n.content.free()
+	}
+	d.pool.release()
+	*d = Disk{}
 }
 
 // Root opens the root directory. The handle is valid until the next crash.
@@ -69,7 +78,7 @@ type node struct {
 }
 
 func (d *Disk) newFile() *node {
-	n := &node{content: newContent(&d.pool), index: len(d.files), epoch: d.epoch}
+	n := &node{content: newContent(d.pool), index: len(d.files), epoch: d.epoch}
 	d.files = append(d.files, n)
 	return n
 }

@@ -1,6 +1,9 @@
 package disk
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // Sizes of the device. A sector is the most that can be written whole when the power goes.
 const (
@@ -55,8 +58,29 @@ type pool struct {
 	free []*page
 }
 
-// slabPages is how many pages are allocated at a time.
-const slabPages = 16
+const (
+	slabPages    = 16      // allocated at a time
+	idlePagesMax = 1 << 14 // that a released disk leaves behind
+)
+
+// idle holds the pools of released disks for new ones: a campaign makes two disks every few milliseconds, and their pages
+// were a quarter of all that it allocated. Nobody can tell a used page from a fresh one, since get promises nothing about
+// its content.
+var idle sync.Pool // of *pool
+
+func newPool() *pool {
+	if p, ok := idle.Get().(*pool); ok {
+		return p
+	}
+	return new(pool)
+}
+
+// release leaves the pages to new disks.
+func (p *pool) release() {
+	if len(p.free) <= idlePagesMax {
+		idle.Put(p)
+	}
+}
 
 // get returns a page of arbitrary content.
 func (p *pool) get() *page {

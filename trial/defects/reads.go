@@ -40,7 +40,7 @@ func readDefects() []Defect {
 			Origin: ours + "an acknowledged entry is found by every later read",
 			Edits: []Edit{{
 				File: logFolder + "find.go", Function: "Logs.searchClosed",
-				Original: "entry < items[0].entry && block > low/itemsPerBlock", Result: "bool", Replacement: "return false",
+				Original: "entry < part.first && block > low/itemsPerBlock", Result: "bool", Replacement: "return false",
 			}},
 			Scenario: "bookie", Checkers: losses(),
 		},

@@ -1,6 +1,11 @@
 package bookie
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"lakebed/engine/bookkeeper/ledger"
+)
 
 // The classes of answers that a caller may branch on.
 var (
@@ -16,3 +21,20 @@ var (
 	ErrStopped        = errors.New("bookie is stopped")
 	ErrCookie         = errors.New("cookie does not fit")
 )
+
+// absence is the answer that something is not here. Readers that follow a writer get it all the time, so its text is
+// made only for those who want to see it.
+type absence struct {
+	ledger ledger.ID
+	entry  ledger.EntryID // NoEntry: the ledger as a whole
+	cause  error
+}
+
+func (a *absence) Error() string {
+	if a.entry == ledger.NoEntry {
+		return fmt.Sprintf("ledger %d: %v", a.ledger, a.cause)
+	}
+	return fmt.Sprintf("entry %d of ledger %d: %v", a.entry, a.ledger, a.cause)
+}
+
+func (a *absence) Unwrap() error { return a.cause }

@@ -145,7 +145,7 @@ func (s *Store) readable(id ledger.ID) (*ledgertable.Ledger, error) {
 		return nil, fmt.Errorf("ledger %d is not known, but may have been lost: %w", id, ErrUnknown)
 	}
 	if l == nil || l.Deleted {
-		return nil, fmt.Errorf("ledger %d: %w", id, ErrNoLedger)
+		return nil, &absence{ledger: id, entry: ledger.NoEntry, cause: ErrNoLedger}
 	}
 	return l, nil
 }
@@ -195,7 +195,7 @@ func (s *Store) readLogs(id ledger.ID, entry ledger.EntryID, limbo bool) (Entry,
 		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: int64(entry)})
 		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrUnknown)
 	case errors.Is(err, entrylog.ErrAbsent):
-		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)
+		return Entry{}, &absence{ledger: id, entry: entry, cause: ErrNoEntry}
 	case isDamage(err):
 		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)
 	default:

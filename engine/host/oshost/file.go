@@ -22,8 +22,9 @@ type file struct {
 }
 
 var (
-	_ host.File   = (*file)(nil)
-	_ host.Mapper = (*file)(nil)
+	_ host.File       = (*file)(nil)
+	_ host.Mapper     = (*file)(nil)
+	_ host.BackWriter = (*file)(nil)
 )
 
 func newFile(h *Host, f *os.File, path string) *file {
@@ -80,6 +81,16 @@ func (f *file) Sync() error {
 		}
 		return nil
 	}
+}
+
+// StartWriteback asks for the start alone. The flags that wait would also take the report of a failed write, and the
+// Sync that must hear of it would not. For the same reason its own error says nothing that Sync does not say.
+func (f *file) StartWriteback(off, n int64) {
+	if f.enter("write back") != nil {
+		return
+	}
+	defer f.mutex.RUnlock()
+	_ = unix.SyncFileRange(f.descriptor, off, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
 func (f *file) Truncate(n int64) error {

@@ -232,3 +232,29 @@ func TestAVolumeThatIsAFileIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestWritebackThatWasStartedChangesNothing: bytes and errors are those of a file without it, also beyond the end and
+// after Close.
+func TestWritebackThatWasStartedChangesNothing(t *testing.T) {
+	f := newTestFile(t)
+	want := bytes.Repeat([]byte("lakebed "), 10_000)
+	for at := 0; at < len(want); at += 20_000 {
+		if _, err := f.WriteBuffersAt([][]byte{want[at : at+20_000]}, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		host.StartWriteback(f, int64(at), 20_000)
+	}
+	host.StartWriteback(f, 1<<20, 1<<20)
+	host.StartWriteback(f, -1, 1)
+	got := make([]byte, len(want))
+	if _, err := host.ReadFull(f, got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file reads differently: %v", err)
+	}
+	if size, err := f.Size(); err != nil || size != int64(len(want)) {
+		t.Errorf("size %d, %v", size, err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Error(err)
+	}
+	host.StartWriteback(f, 0, 1)
+}

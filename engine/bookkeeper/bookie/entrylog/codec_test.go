@@ -249,3 +249,34 @@ func TestCachesAreBoundedAndDropTheOldest(t *testing.T) {
 		t.Errorf("%d bytes, %d in hand after clear", c.bytes, h.Memory().InUse())
 	}
 }
+
+// TestItemsAreFoundInTheirPartOfABlock: the first, the last, none below, between and above, and no more than are wanted.
+func TestItemsAreFoundInTheirPartOfABlock(t *testing.T) {
+	block := make([]byte, blockBytes)
+	for i := range 10 {
+		putItem(block[blockHeaderBytes+i*itemBytes:], item{entry: ledger.EntryID(10 * i), offset: uint32(i), size: 1})
+	}
+	for _, c := range []struct {
+		entry ledger.EntryID
+		most  int
+		want  []uint32 // offsets
+	}{
+		{20, 1, []uint32{2}},
+		{20, 3, []uint32{2, 3, 4}},
+		{50, 2, []uint32{5, 6}},
+		{70, 5, []uint32{7}},
+		{10, 5, nil}, // of another ledger
+		{80, 5, nil},
+		{25, 5, nil},
+		{71, 5, nil},
+	} {
+		part := searchItems(block, 2, 8, c.entry, c.most)
+		var got []uint32
+		for _, it := range part.items {
+			got = append(got, it.offset)
+		}
+		if part.first != 20 || part.last != 70 || !slices.Equal(got, c.want) {
+			t.Errorf("entry %d: %d..%d, items %v, want %v", c.entry, part.first, part.last, got, c.want)
+		}
+	}
+}

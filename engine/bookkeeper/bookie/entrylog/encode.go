@@ -11,8 +11,13 @@ type ledgerItems struct {
 
 // encodeIndex builds the index of a log: all blocks, and the directory it contains. parts are ascending by ledger.
 func encodeIndex(identity uint64, dataEnd int64, parts []ledgerItems) ([]byte, []directoryItem) {
-	e := indexEncoder{identity: identity}
-	var directory []directoryItem
+	items := 0
+	for _, part := range parts {
+		items += len(part.items)
+	}
+	blocks := (items+itemsPerBlock-1)/itemsPerBlock + (len(parts)+directoryPerBlock-1)/directoryPerBlock + 1
+	e := indexEncoder{identity: identity, out: make([]byte, 0, blocks*blockBytes)}
+	directory := make([]directoryItem, 0, len(parts))
 	var t trailer
 	for _, part := range parts {
 		directory = append(directory, directoryItem{

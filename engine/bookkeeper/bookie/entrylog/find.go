@@ -18,7 +18,8 @@ func (l *Logs) Read(id ledger.ID, entry ledger.EntryID) ([]byte, error) {
 	if l.ahead.view(entryKey{id, entry}, func(value []byte) { found = l.copyOf(value) }) {
 		return found, nil
 	}
-	runs, damaged := l.candidates(id, entry)
+	var few [4]*run // most entries are looked for in fewer
+	runs, damaged := l.candidates(id, entry, few[:0])
 	defer l.release(runs)
 	for _, r := range runs {
 		items, err := l.search(r, entry)
@@ -41,11 +42,10 @@ func (l *Logs) copyOf(value []byte) []byte {
 	return body
 }
 
-// candidates returns the runs that may hold an entry, newest first, with their logs pinned.
-func (l *Logs) candidates(id ledger.ID, entry ledger.EntryID) ([]*run, error) {
+// candidates appends to runs those that may hold an entry, newest first, with their logs pinned.
+func (l *Logs) candidates(id ledger.ID, entry ledger.EntryID, runs []*run) ([]*run, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	var runs []*run
 	for _, r := range l.index[id] {
 		if r.first <= entry && entry <= r.last {
 			r.log.pins++
@@ -100,57 +100,71 @@ func (l *Logs) searchClosed(r *run, entry ledger.EntryID) ([]item, error) {
 		guess = low + uint32(d)
 	}
 	for block := guess / itemsPerBlock; ; {
-		items, err := l.blockItems(r, block)
+		part, err := l.searchBlock(r, block, entry)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case entry < items[0].entry && block > low/itemsPerBlock:
+		case entry < part.first && block > low/itemsPerBlock:
 			high = block*itemsPerBlock - 1
-		case entry > items[len(items)-1].entry && block < high/itemsPerBlock:
+		case entry > part.last && block < high/itemsPerBlock:
 			low = (block + 1) * itemsPerBlock
 		default:
-			at, found := slices.BinarySearchFunc(items, entry, compareItem)
-			if !found {
-				return nil, nil
-			}
-			return items[at:min(len(items), at+l.window())], nil
+			return part.items, nil
 		}
 		block = (low/itemsPerBlock + high/itemsPerBlock) / 2
 	}
 }
 
-// blockItems returns the items of one block that belong to the run.
-func (l *Logs) blockItems(r *run, block uint32) ([]item, error) {
+// blockPart is what one index block says of a run.
+type blockPart struct {
+	first, last ledger.EntryID
+	items       []item // from the wanted entry on, as many as a lookup collects; none if it is not there
+}
+
+// searchBlock looks for an entry among the items of one block that belong to the run.
+func (l *Logs) searchBlock(r *run, block uint32, entry ledger.EntryID) (part blockPart, err error) {
 	from, to := block*itemsPerBlock, (block+1)*itemsPerBlock
 	from, to = max(from, r.firstItem), min(to, r.firstItem+r.count)
-	var items []item
-	decode := func(p []byte) {
-		for i := from; i < to; i++ {
-			items = append(items, itemAt(p, int(i-block*itemsPerBlock)))
-		}
-	}
-	if l.blocks.view(blockKey{r.log.id, block}, decode) {
-		return items, nil
+	from, to = from-block*itemsPerBlock, to-block*itemsPerBlock
+	search := func(p []byte) { part = searchItems(p, int(from), int(to), entry, l.window()) }
+	if l.blocks.view(blockKey{r.log.id, block}, search) {
+		return part, nil
 	}
 	p := l.h.Memory().Get(blockBytes)
 	defer l.h.Memory().Put(p)
 	if _, err := host.ReadFull(r.log.file, p, r.log.durable+int64(block)*blockBytes); err != nil {
-		return nil, fmt.Errorf("read index block %d: %w", block, err)
+		return part, fmt.Errorf("read index block %d: %w", block, err)
 	}
 	count, err := openBlock(p, r.log.header.Identity, block, blockItems)
 	if err != nil {
-		return nil, err
+		return part, err
 	}
-	if uint32(count) < to-block*itemsPerBlock {
-		return nil, fmt.Errorf("index block %d holds %d items, the directory wants more: %w", block, count, record.ErrCorrupt)
+	if uint32(count) < to {
+		return part, fmt.Errorf("index block %d holds %d items, the directory wants more: %w", block, count, record.ErrCorrupt)
+	}
+	for i := from + 1; i < to; i++ {
+		if itemAt(p, int(i)).entry < itemAt(p, int(i-1)).entry {
+			return part, fmt.Errorf("index block %d is not sorted: %w", block, record.ErrCorrupt)
+		}
 	}
 	l.blocks.put(blockKey{r.log.id, block}, p)
-	decode(p)
-	if !sort.SliceIsSorted(items, func(a, b int) bool { return items[a].entry < items[b].entry }) {
-		return nil, fmt.Errorf("index block %d is not sorted: %w", block, record.ErrCorrupt)
+	search(p)
+	return part, nil
+}
+
+// searchItems looks for an entry among the items from..to of an item block, and copies most items at most.
+func searchItems(block []byte, from, to int, entry ledger.EntryID, most int) blockPart {
+	part := blockPart{first: itemAt(block, from).entry, last: itemAt(block, to-1).entry}
+	at := from + sort.Search(to-from, func(i int) bool { return itemAt(block, from+i).entry >= entry })
+	if at == to || itemAt(block, at).entry != entry {
+		return part
 	}
-	return items, nil
+	part.items = make([]item, min(to-at, most))
+	for i := range part.items {
+		part.items[i] = itemAt(block, at+i)
+	}
+	return part
 }
 
 // readItems reads the first item, and in the same call those of the following entries that lie close behind it, which

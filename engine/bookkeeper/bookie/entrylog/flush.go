@@ -202,9 +202,16 @@ func (w *writer) entry(r *run, entry ledger.EntryID, body []byte) error {
 	}
 	r.last = entry
 	r.items = append(r.items, item{entry: entry, offset: uint32(w.offset + int64(at)), size: uint32(len(body))})
-	if w.logs.group.Bytes() >= w.logs.config.GroupBytes {
-		return w.endGroup()
+	if w.logs.group.Bytes() < w.logs.config.GroupBytes {
+		return nil
 	}
+	start := w.offset
+	if err := w.endGroup(); err != nil {
+		return err
+	}
+	// More groups follow before the sync. Left to itself the kernel would keep them all for it, and the device would
+	// stand idle while they are copied.
+	host.StartWriteback(w.log.file, start, w.offset-start)
 	return nil
 }
 

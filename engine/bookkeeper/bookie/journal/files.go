@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 const (
 	suffix      = ".journal"
-	fillBytes   = 64 << 10               // zero-filled at a time
+	fillPages   = 16                     // zero-filled at a time
 	retryPause  = 100 * time.Millisecond // between attempts to prepare a file
 	idDigits    = 16
 	fileKindTag = "JRNL"
@@ -23,7 +24,13 @@ const (
 func Kind() record.FileKind { return record.FileKind([]byte(fileKindTag)) }
 
 // FileName is the name of the journal file with this id.
-func FileName(id uint64) string { return fmt.Sprintf("%016x%s", id, suffix) }
+func FileName(id uint64) string {
+	name := make([]byte, 0, idDigits+len(suffix))
+	for shift := 4 * (idDigits - 1); shift >= 0; shift -= 4 {
+		name = append(name, "0123456789abcdef"[id>>shift&15])
+	}
+	return string(append(name, suffix...))
+}
 
 // ParseFileName reads the id out of a journal file's name.
 func ParseFileName(name string) (uint64, bool) {
@@ -119,12 +126,14 @@ func (j *Journal) fill(f *file) error {
 	if err := host.WriteFullAt(f, f.header.Encode(), 0); err != nil {
 		return err
 	}
-	zeros := make([]byte, min(fillBytes, j.config.FileBytes))
-	for at := int64(record.FileHeaderBytes); at < j.config.FileBytes; at += int64(len(zeros)) {
-		part := zeros[:min(int64(len(zeros)), j.config.FileBytes-at)]
-		if err := host.WriteFullAt(f, part, at); err != nil {
+	zeros := slices.Repeat([][]byte{j.zeros}, fillPages)
+	for at := int64(record.FileHeaderBytes); at < j.config.FileBytes; {
+		pages := min((j.config.FileBytes-at)/record.Align, fillPages) // Validate wants whole pages
+		written, err := host.WriteFull(f, zeros[:pages], at)
+		if err != nil {
 			return err
 		}
+		at += written
 	}
 	return f.Sync()
 }

@@ -66,6 +66,7 @@ type replay struct {
 	mark     Mark
 	apply    Apply
 	found    Replayed
+	scanner  record.Scanner
 	expected uint64 // sequence of the next group
 	torn     error  // a bad group was met; nothing may follow that knows it as durable
 }
@@ -76,7 +77,7 @@ func (r *replay) file(info *fileInfo) error {
 		return err
 	}
 	defer f.Close()
-	header, err := record.ReadFileHeader(f, Kind())
+	header, err := r.scanner.ReadFileHeader(f, Kind())
 	if err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func (r *replay) file(info *fileInfo) error {
 	if err != nil {
 		return err
 	}
-	s := record.NewScanner(f, header, size)
+	r.scanner.Reset(f, header, size)
 	if r.torn == nil {
-		s.Expect(r.expected)
+		r.scanner.Expect(r.expected)
 	}
 	info.first = r.expected
-	err = r.groups(s)
+	err = r.groups(&r.scanner)
 	info.last = r.expected - 1
 	return err
 }

@@ -129,8 +129,7 @@ func (j *Journal) recycle(id uint64, name string) (*file, error) {
 		File: f, recycled: true,
 		header: record.FileHeader{Kind: Kind(), ID: id, Identity: j.identity(id)},
 	}
-	start := append(made.header.Encode(), make([]byte, record.Align)...)
-	if err = host.WriteFullAt(f, start, 0); err == nil {
+	if _, err = host.WriteFull(f, [][]byte{made.header.Encode(), j.zeros}, 0); err == nil {
 		err = f.Sync()
 	}
 	if made, err = j.finish(made, fresh, err); err == nil {

@@ -63,6 +63,7 @@ type Slots struct {
 	counter uint64
 	slot    int64 // the one to write next
 	mark    Mark
+	page    []byte // zeros behind a slot
 }
 
 // Open opens the file in dir, or makes it, and returns the newest mark; the zero Mark if there never was one. A file
@@ -151,9 +152,11 @@ func (s *Slots) Last() Mark { return s.mark }
 // Write makes a mark durable. After a failure the same slot is written again, so that the other one stays good.
 func (s *Slots) Write(m Mark) error {
 	invariant.Check(m.Journal.Sequence >= s.mark.Journal.Sequence, "the mark does not move back")
-	page := make([]byte, record.Align)
-	encode(page, m, s.counter+1)
-	if err := host.WriteFullAt(s.file, page, s.slot*record.Align); err != nil {
+	if s.page == nil {
+		s.page = make([]byte, record.Align)
+	}
+	encode(s.page, m, s.counter+1)
+	if err := host.WriteFullAt(s.file, s.page, s.slot*record.Align); err != nil {
 		return fmt.Errorf("write mark at group %d: %w", m.Journal.Sequence, err)
 	}
 	if err := s.file.Sync(); err != nil {

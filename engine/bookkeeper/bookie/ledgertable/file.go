@@ -142,7 +142,8 @@ func (f *File) read(id uint64) (content, Position, error) {
 		return c, at, err
 	}
 	defer file.Close()
-	header, err := record.ReadFileHeader(file, Kind())
+	var s record.Scanner
+	header, err := s.ReadFileHeader(file, Kind())
 	if errors.Is(err, record.ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return c, at, nil
 	}
@@ -153,7 +154,7 @@ func (f *File) read(id uint64) (content, Position, error) {
 	if err != nil {
 		return c, at, err
 	}
-	s := record.NewScanner(file, header, size)
+	s.Reset(file, header, size)
 	s.Expect(1)
 	for {
 		view, err := s.Next()
