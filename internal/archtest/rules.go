@@ -57,6 +57,7 @@ var layers = []layer{
 var engineOrder = [][]string{
 	{"engine/host"},
 	{"engine/record", "engine/seglog", "engine/commitlog", "engine/echo"},
+	{"engine/bookkeeper/protobuf"},
 	{"engine/bookkeeper/ledger"},
 	{"engine/bookkeeper/wire"},
 	{"engine/bookkeeper/metadata"},
@@ -76,7 +77,7 @@ var engineOrder = [][]string{
 var aside = []string{"engine/seglog", "engine/commitlog", "engine/echo"}
 
 // testSupport are packages that tests are made of. They may build on any part of the engine, and only tests build on them.
-var testSupport = []string{"engine/host/hosttest"}
+var testSupport = []string{"engine/host/hosttest", "engine/bookkeeper/metadata/metatest"}
 
 // reservation says that a folder may be imported only by the folders named, and by test files.
 type reservation struct {

@@ -1,15 +1,3 @@
-// Package ledger names what BookKeeper's layers share: ledger and entry ids, and the stored entry.
-//
-// A stored entry is what a writer sends and a bookie keeps, byte for byte (BookKeeper's DigestManager). Big-endian:
-//
-//	 0  8  ledger id
-//	 8  8  entry id
-//	16  8  LAC: last entry the writer knew as confirmed when it encoded this one; -1 for none
-//	24  8  length: payload bytes of the ledger up to and including this entry
-//	32  D  digest over bytes 0..31 and the payload: 0, 4 (CRC32C), 8 (CRC32) or 20 (HMAC-SHA1) bytes
-//	32+D   payload
-//
-// A bookie looks at the first 24 bytes only. The package makes no digests; that is the client's part.
 package ledger
 
 import (
