@@ -79,6 +79,10 @@ func (r *reader) handle(request *wire.Request) {
 		mark := host.Event{Name: PointBadVersion, A: int64(request.Version), Extra: r.c.conn.Peer()}
 		r.c.server.h.Probe().Mark(mark)
 		r.answer(r.c.server.refusal(request, wire.BadVersion))
+	case request.Operation == wire.Add && request.Flags&wire.HighPriority == 0 && r.c.server.readOnly.Load() != 0:
+		r.c.server.h.Probe().Mark(host.Event{
+			Name: PointReadOnly, A: int64(request.Ledger), B: int64(request.Entry), Extra: r.c.conn.Peer()})
+		r.answer(r.c.server.refusal(request, wire.ReadOnly))
 	case request.Operation == wire.Add:
 		r.add(request)
 	case request.Operation == wire.Auth:

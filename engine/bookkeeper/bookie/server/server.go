@@ -19,6 +19,7 @@ const (
 	PointMalformed   host.Point = "server.malformed"    // bytes that are no packet
 	PointVersion3    host.Point = "server.version-3"
 	PointBadVersion  host.Point = "server.bad-version"
+	PointReadOnly    host.Point = "server.read-only"    // an add was refused since the bookie is read-only
 	PointFenceRead   host.Point = "server.fence-read"   // a fence is durable, its read not yet answered
 	PointUnanswered  host.Point = "server.unanswered"   // the peer is gone, A completed adds found nobody to tell
 	PointBroken      host.Point = "server.broken"       // a write failed
@@ -34,6 +35,7 @@ type Server struct {
 	store    *bookie.Store
 	listener host.Listener
 	tasks    host.Group
+	readOnly host.Counter // not zero: adds without high priority are refused
 	reads    *pool
 	fences   *pool
 
@@ -54,7 +56,7 @@ func Serve(h host.Host, g host.Group, store *bookie.Store, listener host.Listene
 		h: h, config: config, store: store, listener: listener, tasks: tasks,
 		reads:  newPool(h, tasks, "server-reads", config.AnswersBytesMax, config.AnswerBytesMax),
 		fences: newPool(h, tasks, "server-fences", config.AnswersBytesMax, config.AnswerBytesMax),
-		mutex:  m, gone: tasks.NewCond(m),
+		mutex:  m, gone: tasks.NewCond(m), readOnly: h.NewCounter("server-read-only"),
 	}
 	for range config.ReadTasks {
 		tasks.Go("server-read", func() { s.executeAll(s.reads) })
@@ -68,6 +70,16 @@ func Serve(h host.Host, g host.Group, store *bookie.Store, listener host.Listene
 
 // Addr is where the server listens.
 func (s *Server) Addr() string { return s.listener.Addr() }
+
+// SetReadOnly says whether adds are refused with wire.ReadOnly. Those of high priority are taken all the same: without
+// the adds of recoveries, ledgers could not be closed while disks are full. Fences and reads go on.
+func (s *Server) SetReadOnly(readOnly bool) {
+	if readOnly {
+		s.readOnly.Store(1)
+	} else {
+		s.readOnly.Store(0)
+	}
+}
 
 // Connections is the number of open connections.
 func (s *Server) Connections() int {

@@ -70,6 +70,29 @@ func TestAFenceRefusesAddsAndLetsRecoveryThrough(t *testing.T) {
 	}))
 }
 
+// TestAReadOnlyBookieTakesAddsOfRecoveriesOnly, and everything again once it has room.
+func TestAReadOnlyBookieTakesAddsOfRecoveriesOnly(t *testing.T) {
+	c := newCluster(t, 1, sim.LAN(), smallServer())
+	c.run(onChannel(func(_ host.Host, ch *channel.Channel) error {
+		var problems []error
+		check := func(err error) { problems = append(problems, err) }
+		check(ch.AddEntry(add(7, 0, 100), 0))
+		c.server.SetReadOnly(true)
+		check(fails("add", ch.AddEntry(add(7, 1, 100), 0), channel.ErrReadOnly))
+		copied := add(7, 1, 100)
+		copied.Flags = wire.RecoveryAdd
+		check(fails("add of a repair", ch.AddEntry(copied, 0), channel.ErrReadOnly))
+		r, err := ch.FenceAndRead(7, 0, key, 0)
+		check(holds(r, err, 7, 0, 100))
+		recovery := add(7, 1, 50)
+		recovery.Flags = wire.RecoveryAdd | wire.HighPriority
+		check(ch.AddEntry(recovery, 0))
+		c.server.SetReadOnly(false)
+		check(ch.AddEntry(add(8, 0, 100), 0))
+		return errors.Join(problems...)
+	}))
+}
+
 // TestABatchReadIsBoundedAsBookKeeperCounts: by count, by the bytes of the whole frame, by a hole, and never empty.
 func TestABatchReadIsBoundedAsBookKeeperCounts(t *testing.T) {
 	newCluster(t, 1, sim.LAN(), smallServer()).run(onChannel(func(_ host.Host, c *channel.Channel) error {
@@ -364,7 +387,7 @@ func (c *collector) await(count int) []*channel.Request {
 func restart(c *cluster) {
 	c.bookie.OnExit(func(_ error, crashed bool) {
 		if crashed {
-			c.world.At(time.Millisecond, func() { c.bookie.Start(serving(c.t, smallStore(), smallServer())) })
+			c.world.At(time.Millisecond, func() { c.bookie.Start(c.serving(c.t, smallStore(), smallServer())) })
 		}
 	})
 }

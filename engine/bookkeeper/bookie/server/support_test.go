@@ -72,7 +72,7 @@ func add(id ledger.ID, entry ledger.EntryID, size int) channel.Add {
 }
 
 // serving boots a bookie with a server, and checks that a clean stop leaves no memory in use.
-func serving(t *testing.T, storeConfig bookie.Config, config server.Config) func(h host.Host) error {
+func (c *cluster) serving(t *testing.T, storeConfig bookie.Config, config server.Config) func(h host.Host) error {
 	return func(h host.Host) error {
 		store, err := bookie.Open(h, h.Root(), storeConfig)
 		if err != nil {
@@ -83,6 +83,7 @@ func serving(t *testing.T, storeConfig bookie.Config, config server.Config) func
 			return err
 		}
 		s := server.Serve(h, h.Root(), store, listener, config)
+		c.server = s
 		ended := store.AwaitEnd(h.Root())
 		s.Close()
 		if s.Connections() != 0 {
@@ -103,14 +104,15 @@ type cluster struct {
 	t      *testing.T
 	world  *sim.World
 	bookie *sim.Node
-	fails  error // with which the bookie must end; nil: in good order
+	server *server.Server // of the process that runs
+	fails  error          // with which the bookie must end; nil: in good order
 }
 
 func newCluster(t *testing.T, seed uint64, profile sim.NetProfile, config server.Config) *cluster {
 	w := sim.New(sim.Config{Seed: seed, Net: profile, LockYieldPermille: int(seed%3) * 100})
 	c := &cluster{t: t, world: w, bookie: w.NewNode("bookie")}
 	c.bookie.SetMemoryLimit(64 << 20)
-	c.bookie.Start(serving(t, smallStore(), config))
+	c.bookie.Start(c.serving(t, smallStore(), config))
 	return c
 }
 

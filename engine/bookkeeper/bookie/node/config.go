@@ -1,0 +1,82 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/server"
+	"lakebed/engine/bookkeeper/metadata"
+)
+
+// Config sets up a bookie's process.
+type Config struct {
+	// Store's InstanceID is ignored: it is the cluster's, with the directories' stamp. Its BookieID is the address that
+	// clients connect to.
+	Store  bookie.Config
+	Server server.Config
+	// Listen is the address to listen on, if it is not the bookie's id.
+	Listen string
+
+	// Registration's Layout is that of everything here. Its Bookie, Info and Mode are ignored.
+	Registration metadata.RegistrationConfig
+	Retry        metadata.RetryConfig // PauseMin and PauseMax also hold for the wait for the store at the start
+	Initialize   bool                 // makes a cluster where there is none
+	StartTimeout time.Duration        // of one attempt to reach the store at the start
+	CloseTimeout time.Duration        // for taking the key away
+
+	ReadOnly              bool          // for good: forceReadOnlyBookie
+	DiskUsageThreshold    float64       // read-only above: diskUsageThreshold
+	DiskUsageLowWaterMark float64       // writable again below: diskUsageLwmThreshold
+	DiskCheckInterval     time.Duration // diskCheckInterval
+}
+
+// DefaultConfig returns the settings for a real machine.
+func DefaultConfig() Config {
+	return Config{
+		Store: bookie.DefaultConfig(), Server: server.DefaultConfig(),
+		Registration: metadata.DefaultRegistrationConfig(), Retry: metadata.DefaultRetry(), Initialize: true,
+		StartTimeout: 10 * time.Second, CloseTimeout: 2 * time.Second,
+		DiskUsageThreshold: 0.95, DiskUsageLowWaterMark: 0.90, DiskCheckInterval: 10 * time.Second,
+	}
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	if err := c.Store.Validate(); err != nil {
+		return err
+	}
+	if err := c.Server.Validate(); err != nil {
+		return err
+	}
+	if c.Server.BatchBytesMax > c.Store.BatchBytesMax {
+		return fmt.Errorf("server hands over batches of %d bytes, the storage takes %d", c.Server.BatchBytesMax, c.Store.BatchBytesMax)
+	}
+	if err := c.registration().Validate(); err != nil {
+		return err
+	}
+	if err := c.Retry.Validate(); err != nil {
+		return err
+	}
+	if c.StartTimeout <= 0 || c.CloseTimeout <= 0 || c.DiskCheckInterval <= 0 {
+		return fmt.Errorf("start timeout %v, close timeout %v, disk check interval %v: must be positive",
+			c.StartTimeout, c.CloseTimeout, c.DiskCheckInterval)
+	}
+	if !(0 < c.DiskUsageLowWaterMark && c.DiskUsageLowWaterMark <= c.DiskUsageThreshold && c.DiskUsageThreshold <= 1) {
+		return fmt.Errorf("disk usage threshold %v and low-water mark %v: must be above 0, at most 1, and not fall",
+			c.DiskUsageThreshold, c.DiskUsageLowWaterMark)
+	}
+	return nil
+}
+
+// modeAt is what the bookie should be at a disk usage between 0 and 1. Between the marks it stays what it is, so that it
+// does not go to and fro.
+func (c Config) modeAt(usage float64, now metadata.Mode) metadata.Mode {
+	switch {
+	case c.ReadOnly || usage > c.DiskUsageThreshold:
+		return metadata.ReadOnly
+	case usage < c.DiskUsageLowWaterMark:
+		return metadata.Writable
+	}
+	return now
+}

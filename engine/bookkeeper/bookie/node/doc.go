@@ -1,0 +1,49 @@
+// Package node is a bookie's process: storage, server, and what the cluster knows of both.
+//
+// # What it promises
+//
+//   - Run serves only while its directories are locked, the journal is replayed, and the cookies fit.
+//   - A bookie whose directories are gone, wiped, swapped, or those of an earlier bookie of its name is refused with
+//     bookie.ErrCookie before anything is written to them. A single holder that says "absent" for what it once
+//     acknowledged is enough to lose entries (bookkeeper#4812).
+//   - Clients find it once it serves: its ephemeral key is made last, made again after its session was lost, and taken
+//     away first.
+//   - If the metadata store cannot be reached, a starting bookie waits and tries again, as long as its group lives. A
+//     serving one goes on serving.
+//   - While a disk is full it is read-only: it refuses adds, and its key moves so that clients choose others. Fences, reads
+//     and the adds of recoveries go on as long as there is space.
+//   - When the root group stops it ends in good order, and Run returns nil. When the storage had to stop, after a failed
+//     sync, everything ends and Run returns why.
+//
+// # What it does not promise
+//
+//   - It closes neither the metadata store's session nor the host.
+//
+// # The cookie
+//
+// The directories' cookie and the store's cookie hold the same words. Their instance id is the cluster's, a slash, and
+// a stamp of 16 hexadecimal digits that is drawn when the directories are first stamped. Upstream has no stamp, so old
+// directories of a bookie that was wiped and started anew pass there for its new ones.
+//
+// The directories are stamped first, by bookie.Open; then the store's cookie is made; then the bookie serves. So:
+//
+//	store     directories        meaning                                               decision
+//	none      none stamped       a new bookie                                          stamp, make the cookie
+//	none      some stamped       it crashed while stamping: nothing was ever served    stamp again, make the cookie
+//	none      all stamped        it crashed before the store's cookie was made, or an  make the cookie
+//	                             operator removed it
+//	cookie    all stamped, same  it has served before                                  serve
+//	cookie    anything else      what was acknowledged is not here                     refuse
+//
+// With the other order, a crash in between would look like a wiped bookie, for ever. A directory that has data and no
+// cookie is refused by bookie.Open in any case. Directories come back under a removed cookie only if an operator puts
+// them there: what they hold is true, and they know of no fence that was set meanwhile, as after any absence.
+//
+// An answer to the making of the cookie may be lost, and the making may happen after this process has ended: the next one
+// then finds its own stamp.
+//
+// # Who owns what
+//
+// Run's task runs everything. It owns the storage, the server, the registration, and the task "disk-usage" in a child
+// group "bookie-node". It ends them in the reverse order.
+package node
