@@ -1,0 +1,27 @@
+// Package pool keeps a client's connections to bookies: one shared channel for each bookie, dialled when it is first
+// needed and again after it broke.
+//
+// # What it promises
+//
+//   - Offer never waits, whatever state the bookie is in. A request that it takes is completed exactly once.
+//   - Bookies do not hold each other up: each is dialled, and fed what waits for it, by a task of its own.
+//   - A request that was never handed to a channel fails with ErrUnavailable. For an add this means that it is not stored
+//     by this attempt. Errors of requests that were handed over are those of package channel.
+//   - A bookie that cannot be reached, or breaks its connections soon after they were made, is left alone for a while
+//     (Config.BackoffMin, doubling up to Config.BackoffMax). Meanwhile Offer refuses at once, so that a writer can turn to
+//     another bookie and a reader to another replica.
+//   - Memory is bounded: for each bookie what its channel may hold, and Config.ParkedMax requests with bodies of
+//     Config.ParkedBytesMax that wait for the connection or for room in it. Beyond that Offer refuses with ErrFull.
+//
+// # What it does not promise
+//
+//   - No order between requests to one bookie.
+//   - No request is tried twice. Whoever asked knows best what may be repeated.
+//   - A working connection that nobody uses stays open; the bookie closes it after its own idle time.
+//
+// # Who owns what
+//
+// A "feed" task runs for a bookie while requests wait for it; it dials, closes what it replaces, and ends when nothing
+// waits. A taken request belongs to the pool until Completed. Bodies of adds are copied if they have to wait. Close
+// completes everything, and returns when no task is left.
+package pool
