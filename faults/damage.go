@@ -9,7 +9,8 @@ import (
 	"lakebed/sim/disk"
 )
 
-// Wound is a place where the plan destroyed synced bytes. The list of wounds is what explains a loss.
+// Wound is a place where the plan destroyed synced bytes. The list of wounds is what explains a loss. One without a
+// volume means all that the node held.
 type Wound struct {
 	ID     string // of the element
 	At     time.Duration

@@ -26,6 +26,7 @@
 //	short-read short-write            legal results that loops must handle
 //	no-space slow-disk stuck-disk     the volume is full, slow, or silent for a while
 //	bit-rot latent                    permanent damage of synced bytes: needs an Allowance
+//	wipe                              a power cut, then a start with empty disks under the same name: needs one too
 //	partition one-way-partition       bytes wait
 //	reset stall slow-link refuse      connections break, halt, crawl; dials are refused
 //	perhaps                           a question of the probe is answered with yes

@@ -77,14 +77,14 @@ type drawing struct {
 func (d drawing) element(name string, weights Mix) Element {
 	kind := d.kind(weights)
 	nodes := d.shape.targets(kind)
-	node := &nodes[d.pick(int64(len(nodes)), "node")]
+	node := d.node(nodes)
 	e := Element{ID: name + "-" + string(kind), Kind: kind}
 	if kind == Perhaps {
 		e.Trigger = d.visit(node, node.asking())
 		return e
 	}
 	e.Target = d.target(kind, node)
-	e.Trigger = d.trigger(node)
+	e.Trigger = d.trigger(d.witness(node))
 	e.Params = d.params(kind)
 	return e
 }
@@ -103,8 +103,31 @@ func (d drawing) kind(weights Mix) Kind {
 	return weights[0].Kind
 }
 
-// trigger draws a time in half of all cases, a visit in three of ten and an operation in two. Visits and operations are
-// those of the target itself: a crash in the middle of what the node does is worth more than one beside it.
+func (d drawing) node(nodes []NodeShape) *NodeShape {
+	total := int64(0)
+	for i := range nodes {
+		total += int64(max(nodes[i].Weight, 1))
+	}
+	left := d.pick(total, "node")
+	for i := range nodes {
+		if left -= int64(max(nodes[i].Weight, 1)); left < 0 {
+			return &nodes[i]
+		}
+	}
+	return &nodes[0]
+}
+
+// witness is the node whose visits and operations trigger: mostly the target itself, since a crash in the middle of what
+// the node does is worth more than one beside it. One time in six it is any node, so that a node also breaks in the middle
+// of what another does with it.
+func (d drawing) witness(target *NodeShape) *NodeShape {
+	if len(d.shape.Nodes) == 1 || d.pick(6, "witness") < 5 {
+		return target
+	}
+	return d.node(d.shape.Nodes)
+}
+
+// trigger draws a time in half of all cases, a visit in three of ten and an operation in two.
 func (d drawing) trigger(node *NodeShape) Trigger {
 	roll := d.pick(10, "trigger")
 	switch {

@@ -20,7 +20,7 @@ const (
 // params draws what a kind needs. Nodes never stay down: whether a world can do without one is for the trial to know.
 func (d drawing) params(kind Kind) Params {
 	switch kind {
-	case Kill, Stop:
+	case Kill, Stop, Wipe:
 		return Params{RestartAfter: d.down()}
 	case PowerCut:
 		return Params{Survival: survivals[d.pick(int64(len(survivals)), "survival")], RestartAfter: d.down()}

@@ -13,6 +13,9 @@ import (
 type Actions struct {
 	// Restart starts the node again. It is called between tasks, and the node has no process.
 	Restart func(node string)
+	// Wipe puts empty disks in the place of the node's. It is called between tasks, while the node has no process, and
+	// only for plans with elements of kind wipe.
+	Wipe func(node string)
 }
 
 // Firing says that an element was triggered.

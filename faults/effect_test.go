@@ -35,6 +35,7 @@ var strong = []struct {
 	{one(StuckDisk, onDisk, Params{For: time.Hour}), []string{"stuck-disk"}, "test.step"},
 	{one(BitRot, onDisk, Params{Times: 4}), []string{"bit-rot"}, ""},
 	{one(Latent, onDisk, Params{Times: 4, Length: 8 * disk.SectorSize}), []string{"latent-error"}, ""},
+	{one(Wipe, Target{Node: "a"}, Params{}), []string{"power-cut"}, ""},
 	{one(Partition, Target{Node: "a"}, Params{For: time.Hour}), []string{"partition"}, "test.answered"},
 	{one(OneWayPartition, Target{Node: "a", Peer: "b"}, Params{For: time.Hour}), []string{"one-way-partition"}, "test.answered"},
 	{one(Reset, Target{Node: "a", Peer: "b"}, Params{}), []string{"reset"}, ""},

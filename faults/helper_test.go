@@ -47,7 +47,7 @@ func newRig(t *testing.T, seed uint64, plan Plan) *rig {
 		if !r.manual {
 			r.start(name)
 		}
-	}})
+	}, Wipe: func(name string) { r.world.Node(name).Disk(testVolume).Replace(0) }})
 	r.world.OnMark(func(n *sim.Node, e host.Event) {
 		r.events = append(r.events, event{r.world.Elapsed(), n.Name(), string(e.Name)})
 		r.driver.OnMark(n, string(e.Name))
@@ -228,7 +228,10 @@ func alone(t *testing.T, seed uint64, plan Plan, boot func(h host.Host, life int
 			return nil
 		})
 	}
-	d := NewDriver(w, plan, Actions{Restart: func(string) { start() }})
+	d := NewDriver(w, plan, Actions{
+		Restart: func(string) { start() },
+		Wipe:    func(string) { n.Disk(testVolume).Replace(0) },
+	})
 	w.OnMark(func(n *sim.Node, e host.Event) { d.OnMark(n, string(e.Name)) })
 	w.SetPerhaps(func(n *sim.Node, p host.Point) bool { return d.Perhaps(n, string(p)) })
 	start()

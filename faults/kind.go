@@ -29,6 +29,7 @@ const (
 
 	BitRot Kind = "bit-rot" // flips bits of durable bytes
 	Latent Kind = "latent"  // makes durable sectors unreadable
+	Wipe   Kind = "wipe"    // the machine dies and comes back under its name with empty disks
 
 	Partition       Kind = "partition"
 	OneWayPartition Kind = "one-way-partition" // from Target.Node to Target.Peer
@@ -95,6 +96,7 @@ var traits = []trait{
 
 	{kind: BitRot, aim: atVolume, takes: paramTimes, damage: true},
 	{kind: Latent, aim: atVolume, takes: paramTimes | paramLength, damage: true},
+	{kind: Wipe, aim: atNode, takes: paramRestartAfter, damage: true},
 
 	{kind: Partition, aim: atLink, takes: paramFor, needs: []param{paramFor}},
 	{kind: OneWayPartition, aim: atLink, takes: paramFor, needs: []param{paramFor}},
@@ -132,7 +134,7 @@ func ParseKind(name string) (Kind, error) {
 	return Kind(name), nil
 }
 
-// Damages reports whether elements of this kind destroy synced bytes for good.
+// Damages reports whether elements of this kind destroy synced bytes for good, so that the allowance must permit them.
 func (k Kind) Damages() bool {
 	t := traitOf(k)
 	return t != nil && t.damage

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"lakebed/sim"
+	"lakebed/sim/disk"
 )
 
 // How often the driver looks whether a node that was told to stop has ended: each time twice as late, within bounds.
@@ -16,9 +17,10 @@ const (
 type node struct {
 	sim *sim.Node
 
-	down  bool // taken down by the plan, and not started again since
-	order int  // counts the take-downs; a restart that belongs to an earlier one is void
-	epoch int  // the process that was taken down
+	down  bool     // taken down by the plan, and not started again since
+	order int      // counts the take-downs; a restart that belongs to an earlier one is void
+	epoch int      // the process that was taken down
+	wipe  *Element // its disks are to be emptied before it starts again
 
 	pausedEpoch int // the process that is paused, and until when
 	pausedUntil time.Duration
@@ -37,7 +39,7 @@ func (d *Driver) node(name string) *node {
 func (d *Driver) strikeNode(e *Element) {
 	n := d.node(e.Target.Node)
 	switch e.Kind {
-	case Kill, PowerCut, Stop:
+	case Kill, PowerCut, Stop, Wipe:
 		d.takeDown(n, e)
 	case Pause:
 		d.pause(n, e.Params.For)
@@ -50,8 +52,8 @@ func (d *Driver) strikeNode(e *Element) {
 }
 
 // takeDown ends a node and orders its restart. A node that is down by the plan may be hit again: by a power cut, which
-// takes what a kill left in the page cache, and the later order of restart counts. One that is down for reasons of its
-// own stays so.
+// takes what a kill left in the page cache, or by a wipe, and the later order of restart counts. One that is down for
+// reasons of its own stays so.
 func (d *Driver) takeDown(n *node, e *Element) {
 	running := n.sim.Running()
 	n.down = n.down && n.epoch == n.sim.Epoch() // others may have started it since
@@ -62,9 +64,14 @@ func (d *Driver) takeDown(n *node, e *Element) {
 		n.sim.Crash(sim.PowerCut(e.Params.Survival))
 	case Stop:
 		n.sim.Stop()
+	case Wipe:
+		n.sim.Crash(sim.PowerCut(disk.Drop))
 	}
-	if !running && (!n.down || e.Kind != PowerCut) {
+	if !running && (!n.down || e.Kind == Kill || e.Kind == Stop) {
 		return
+	}
+	if e.Kind == Wipe {
+		n.wipe = e
 	}
 	n.down, n.epoch = true, n.sim.Epoch()
 	n.order++
@@ -83,14 +90,26 @@ func (d *Driver) restartAfter(n *node, after, look time.Duration) {
 		case order != n.order:
 			// Taken down again since: that order counts.
 		case n.sim.Epoch() != n.epoch:
-			n.down = false // somebody else was faster
+			n.down, n.wipe = false, nil // somebody else was faster
 		case n.sim.Running():
 			d.restartAfter(n, look, min(2*look, stopLookMax))
 		default:
 			n.down = false
+			d.emptyDisks(n)
 			d.actions.Restart(n.sim.Name())
 		}
 	})
+}
+
+// emptyDisks does what a wipe ordered. It waits for the restart, because disks are not replaced under a process whose
+// tasks still unwind.
+func (d *Driver) emptyDisks(n *node) {
+	if n.wipe == nil {
+		return
+	}
+	d.wounds = append(d.wounds, Wound{ID: n.wipe.ID, At: d.world.Elapsed(), Node: n.sim.Name()})
+	n.wipe = nil
+	d.actions.Wipe(n.sim.Name())
 }
 
 // pause holds the node. Of pauses that overlap, the one that ends last counts, but only for the process it held.

@@ -65,6 +65,8 @@ type NodeShape struct {
 	Name    string
 	Volumes []string
 	Points  []PointShape
+	Weight  int      // how often it is struck, relative to other nodes. Zero: one
+	Peers   []string // the nodes that it has links with. Nil: all others
 }
 
 // PointShape is a point of a node that may trigger.
@@ -95,7 +97,7 @@ func (s *Shape) targets(kind Kind) []NodeShape {
 		able := false
 		switch t.aim {
 		case atNode:
-			able = true
+			able = s.Allowance.Permits(Element{Kind: kind, Target: Target{Node: n.Name}})
 		case atVolume:
 			able = len(n.Volumes) > 0 && s.Allowance.Permits(Element{Kind: kind, Target: Target{Node: n.Name}})
 		case atLink:
@@ -110,8 +112,13 @@ func (s *Shape) targets(kind Kind) []NodeShape {
 	return nodes
 }
 
-// peersOf returns all other nodes of the shape.
+// peersOf returns the nodes that a node has links with.
 func (s *Shape) peersOf(node string) []string {
+	for _, n := range s.Nodes {
+		if n.Name == node && n.Peers != nil {
+			return n.Peers
+		}
+	}
 	var peers []string
 	for _, n := range s.Nodes {
 		if n.Name != node {

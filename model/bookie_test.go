@@ -129,33 +129,3 @@ func BenchmarkCheckBookie(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(h.Ops))*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
-
-// BenchmarkCheckLog checks one million operations a round.
-func BenchmarkCheckLog(b *testing.B) {
-	h, length := &LogHistory{}, int64(0)
-	random := rand.New(rand.NewPCG(7, 8))
-	var log []uint64
-	for i := range 1_000_000 {
-		at := Stamp(10 * i)
-		op := LogOp{Call: at - Stamp(random.IntN(100)), Return: at + Stamp(random.IntN(100)), Client: ClientID(i % 50), Outcome: OK}
-		switch random.IntN(4) {
-		case 0:
-			op.Kind, op.Length = LogTail, length
-			h.Append(op)
-		case 1:
-			op.Kind, op.Length, op.Offset = LogRead, length, max(length-5, 0)
-			h.AppendRead(op, log[op.Offset:])
-		default:
-			op.Kind, op.Value, op.Offset = LogAppend, uint64(i), length
-			log, length = append(log, op.Value), length+1
-			h.Append(op)
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if found := CheckLog(h); len(found) > 0 {
-			b.Fatal(found)
-		}
-	}
-	b.ReportMetric(float64(len(h.Ops))*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-}

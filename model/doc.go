@@ -55,5 +55,56 @@
 // CheckLog decides histories of one append-only log with unique values by sorting and one sweep. Marks counts rare
 // states by name, so that a campaign can say which of them it never reached.
 //
+// # Replicated ledgers
+//
+// A ClusterHistory is what the clients of many ledgers saw, plus what was seen of the system from outside: writes of
+// metadata in the order in which the store did them, notices of the engine (acknowledged, closed, stored again by a
+// recovery), damage done on purpose, and at the end which bookie holds what. All stamps are of one clock. Only Ops are
+// needed; every other part adds the rules that are about it. An append is recognised by its digest, which no other
+// append to its ledger has. Its outcomes: OK; Failed, if it was never sent and will never be found; Fenced, if the
+// writer says that its ledger was taken over; Unknown else. A recovery may still find what was Fenced or Unknown, at
+// any later time.
+//
+// CheckCluster states each ledger as a log (an append at entry k is an append at offset k; a close, a recovery and the
+// closing write of metadata are closes; a LAC read and the bound that a reader went by are confirmed lengths) and lets
+// CheckLog decide whether the answers fit one order in time. Before that it applies single rules, since "an
+// acknowledged entry is beyond the end" says more than "longer than it was closed"; a ledger that a single rule accuses
+// is not swept. It runs in O(n log n), and O(n·m) for m changes of ensemble of one ledger. For appends, closes,
+// recoveries, LAC reads and reads it is exact, which is tested against a search (LinearizeLedger). The rules, by
+// checker:
+//
+//	acked       an acknowledged entry is part of the closed ledger; a reader is not denied what it knows to be confirmed
+//	ack-order   entry ids are dense from 0 and follow the calls of a writer; acknowledgements and recoveries follow the ids
+//	content     an entry holds one value of its size for every reader and on every bookie; an append is stored once; an id
+//	            is given to one ledger
+//	invented    nothing is read that nobody appended, or whose append failed for good
+//	end         a closed ledger has one end for ever, for clients and in metadata
+//	length      its length is the sum of its payloads
+//	beyond      no entry above the end, or above what its reader knows to be confirmed, is answered
+//	confirmed   a LAC is never above the last acknowledged entry or the end, and to one reader never falls
+//	fence       nothing is acknowledged that was called after the close, or by a writer that was fenced; nobody is fenced
+//	            unless somebody recovers
+//	range       an answer starts where asked, has no hole, keeps its limits, and is whole unless it is of a batch read
+//	deleted     an acknowledged delete is final, and nothing is deleted or denied that nobody deleted
+//	durability  a final read finds every entry that was acknowledged, read, or closed in; a final recovery succeeds
+//	divergence  what a client takes for the end is what metadata says, and only after metadata says so
+//	metadata    versions grow by compare-and-swap from a create; Open, then InRecovery, then Closed; an id is never
+//	            used again (of one that was, nothing else is judged)
+//	ensemble    fragments ascend from 0, have distinct bookies, and only the last is replaced or followed; one begins
+//	            at LAC+1, and takes no entry that was acknowledged before
+//	quorum      what is counted as stored is on an ack quorum of bookies that stored metadata names for the entry; at
+//	            the end an ack quorum of them holds every committed entry
+//	log         the sweep: no order in time explains the answers
+//
+// Damage done on purpose excuses a bookie from holding, and a final read from finding, if it may have hit an ack quorum
+// of the entry's copies. It never excuses a denial: loss must be told as an error.
+//
+// Not promised: repair of ensembles of ledgers that are still open is not known to these rules; where an entry's append
+// is of unknown outcome and nobody read it, its size and value are open; after the first call of a delete only what is
+// wrong whatever happens is accused.
+//
+// CheckRegister is the search for one key of a metadata store: create, compare-and-swap, delete, reads, answers that get
+// lost, sessions that read stale.
+//
 // Nothing here starts a task or keeps state between calls; a History must not be changed while it is checked.
 package model

@@ -178,23 +178,33 @@ func (c *logChecker) checkClosed() {
 // checkConfirmed: to one reader the confirmed length never falls. That it is never above what was appended is up to
 // the sweep.
 func (c *logChecker) checkConfirmed() {
-	var reads []int32
+	var called []int32
 	for i := range c.history.Ops {
 		if op := &c.history.Ops[i]; op.Kind == LogConfirmed && op.Outcome == OK {
-			reads = append(reads, int32(i))
+			called = append(called, int32(i))
 		}
 	}
 	ops := c.history.Ops
-	slices.SortStableFunc(reads, func(a, b int32) int {
-		if byClient := cmp.Compare(ops[a].Client, ops[b].Client); byClient != 0 {
-			return byClient
-		}
-		return cmp.Compare(ops[a].Call, ops[b].Call)
+	returned := slices.Clone(called)
+	slices.SortStableFunc(called, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(ops[a].Client, ops[b].Client), cmp.Compare(ops[a].Call, ops[b].Call))
 	})
-	for k := 1; k < len(reads); k++ {
-		before, after := &ops[reads[k-1]], &ops[reads[k]]
-		if before.Client == after.Client && before.Return < after.Call && before.Length > after.Length {
-			c.report("confirmed length fell", reads[k-1], reads[k], "to one reader it must not fall")
+	slices.SortStableFunc(returned, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(ops[a].Client, ops[b].Client), cmp.Compare(ops[a].Return, ops[b].Return))
+	})
+	// Both lists of one reader are walked side by side: highest is the greatest length that had returned by the call.
+	k, highest := 0, none
+	for n, i := range called {
+		if n > 0 && ops[called[n-1]].Client != ops[i].Client {
+			k, highest = n, none
+		}
+		for ; ops[returned[k]].Client == ops[i].Client && ops[returned[k]].Return < ops[i].Call; k++ {
+			if highest == none || ops[returned[k]].Length > ops[highest].Length {
+				highest = returned[k]
+			}
+		}
+		if highest != none && ops[highest].Length > ops[i].Length {
+			c.report("confirmed length fell", highest, i, "to one reader it must not fall")
 		}
 	}
 }

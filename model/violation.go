@@ -21,6 +21,19 @@ const (
 	CheckerDurability = "durability"
 	CheckerHistory    = "history"
 	CheckerLog        = "log"
+
+	// Of replicated ledgers only; the names above keep their meaning there.
+	CheckerAcked      = "acked"
+	CheckerAckOrder   = "ack-order"
+	CheckerContent    = "content"
+	CheckerEnd        = "end"
+	CheckerLength     = "length"
+	CheckerConfirmed  = "confirmed"
+	CheckerBeyond     = "beyond"
+	CheckerDivergence = "divergence"
+	CheckerMetadata   = "metadata"
+	CheckerEnsemble   = "ensemble"
+	CheckerQuorum     = "quorum"
 )
 
 // Violation is one broken promise.
