@@ -11,14 +11,16 @@ import (
 
 // fingerprintsOf runs seeds and says what must be equal wherever they run.
 func fingerprintsOf(t testing.TB, seeds int) string {
-	s, err := Find("bookie")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out strings.Builder
-	for seed := range uint64(seeds) {
-		r := Run(Options{Scenario: s, Seed: seed})
-		fmt.Fprintf(&out, "seed %d hash %016x events %d image %016x\n", seed, r.Hash, r.Events, r.Image)
+	for _, name := range []string{"bookie", "cluster"} {
+		s, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(seeds) {
+			r := Run(Options{Scenario: s, Seed: seed})
+			fmt.Fprintf(&out, "%s seed %d hash %016x events %d image %016x %s\n", name, seed, r.Hash, r.Events, r.Image, r.Verdict)
+		}
 	}
 	return out.String()
 }

@@ -16,5 +16,25 @@
 // directory, is started again; one that refuses its directories (ErrCorrupt, ErrCookie) has a reason only if the plan
 // damaged media.
 //
+// # Clusters
+//
+// A scenario with a [cluster] section has a metadata store (package oracle, which uses all freedom of the contract),
+// an ensemble of bookies with some to spare, and clients, each on a node of its own: "metadata", "bookie-0"…,
+// "client-0"…. A seed draws quorums, spares, every node's bounds and timeouts, the network, the disks and the plan.
+//
+//   - Damage stays within what acknowledged entries survive: at most Qa-1 bookies are drawn fragile, and never so many
+//     that recovery could not write the tail again (clusterDraw.awayMax). Only these may lose bytes, or be wiped; a wiped
+//     one must be refused by its cookie, and stays down.
+//   - Work → finish → verify → close. When the work is over, a core that suffices is healed: all bookies but some that stay
+//     down, paused or cut off, together with the damaged ones at most as many as recovery can do without. Then sessions must
+//     end what they are at, and a new client must recover every ledger and read all of it, entry by entry and in batches.
+//     In a third of the seeds the rest then comes back, and each bookie is asked for its copies of what was acknowledged.
+//     At last the bookies must stop cleanly.
+//   - What does not end is a stall. A ledger that cannot be recovered is one too, with one excuse: some bookies are away or
+//     damaged, and others came back in doubt about their last bytes. Together they may be more than a recovery can do
+//     without, and none of them must guess.
+//   - The history goes to model.CheckCluster: operations of all sessions, marks of the clients, every write of a ledger's
+//     metadata in its order, and the copies that bookies hold at the end.
+//
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

@@ -26,10 +26,10 @@ func RequiredMarks() []string {
 		bookie.PointReplayFlush, bookie.PointLimbo, bookie.PointFailed, bookie.PointClosed,
 	}
 	names := []string{MarkEndedByItself, MarkReplayCut}
-	for _, p := range points {
+	for _, p := range append(points, clusterMarks()...) {
 		names = append(names, string(p))
 	}
-	return names
+	return append(names, rareMarks()...)
 }
 
 // MarkReplayCut is hit when a bookie is crashed while it starts.

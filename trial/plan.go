@@ -42,7 +42,7 @@ func drawPlan(s *Scenario, r *rand.Rand) faults.Plan {
 func (s *Scenario) aimDamage(plan faults.Plan, r *rand.Rand) faults.Plan {
 	var aimed faults.Plan
 	for _, e := range plan.Elements {
-		if !e.Kind.Damages() {
+		if !e.Kind.Damages() || e.Target.Volume == "" {
 			aimed.Elements = append(aimed.Elements, e)
 			continue
 		}

@@ -69,7 +69,14 @@ func Run(o Options) Result {
 	if o.Defect != "" {
 		defer defect.Choose(o.Defect)()
 	}
-	return newRun(o).runAll()
+	if o.Scenario.Cluster != nil {
+		t := newCluster(o)
+		defer t.world.Release()
+		return t.runAll()
+	}
+	t := newRun(o)
+	defer t.world.Release()
+	return t.runAll()
 }
 
 // runAll lets the world run from its first event to its verdict.

@@ -1,0 +1,131 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/node"
+	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/metadata/service"
+	"lakebed/engine/host"
+	"lakebed/model"
+	"lakebed/sim"
+	"lakebed/workloads/replicated"
+)
+
+// bootBookie is a bookie's process.
+func (c *cluster) bootBookie(h host.Host, m *member) error {
+	store, err := service.Connect(h, h.Root(), c.drawn.store)
+	if err != nil {
+		return err
+	}
+	err = node.Run(h, store, c.drawn.nodes[m.number])
+	if closed := store.Close(); err == nil {
+		err = closed
+	}
+	c.memoryIsBack(h, "bookie", err)
+	return err
+}
+
+// bootClient is a client's process: one client, with its sessions.
+func (c *cluster) bootClient(h host.Host, one *caller) error {
+	return c.withClient(h, "client", func(engine *client.Client) {
+		// Sessions wait in the root group, which the operator stops; their own group is there to be waited for.
+		sessions := h.Root().New("sessions")
+		for i := range c.options.Scenario.Cluster.Sessions {
+			s := replicated.NewSession(h, h.Root(), c.lab, engine, clientID(one.number, i), c.options.Scenario.pace())
+			sessions.Go("session", s.Run)
+		}
+		sessions.Wait()
+	})
+}
+
+// withClient has f use a client, and takes everything down again.
+func (c *cluster) withClient(h host.Host, whose string, f func(*client.Client)) error {
+	store, err := service.Connect(h, h.Root(), c.drawn.store)
+	if err != nil {
+		return err
+	}
+	engine, err := client.New(h, h.Root(), store, c.drawn.client)
+	if err != nil {
+		return fmt.Errorf("%w, and closing the metadata store: %w", err, store.Close())
+	}
+	f(engine)
+	engine.Close()
+	err = store.Close()
+	c.memoryIsBack(h, whose, err)
+	return err
+}
+
+// bootVerifier is a new client that looks at everything once more.
+func (c *cluster) bootVerifier(h host.Host) error {
+	return c.withClient(h, "verifier", func(engine *client.Client) {
+		s := replicated.NewSession(h, h.Root(), c.lab, engine, clientID(len(c.clients), 0), time.Millisecond)
+		stuck, _ := s.Verify()
+		for _, one := range stuck {
+			c.judgeStuck(one)
+		}
+		c.unbreak()
+		c.probeHolders(h)
+	})
+}
+
+// judgeStuck: a ledger that a core which suffices does not recover is a broken promise, unless there are reasons. Bookies
+// that lost media, or are away, are at most Qa-1; together with others that do not know what they lost, they may be more
+// than a recovery can do without.
+func (c *cluster) judgeStuck(one replicated.Stuck) {
+	silent, doubtful := 0, 0
+	for _, m := range c.bookies {
+		switch {
+		case m.refused || m.broken || m.wounded:
+			silent++
+		case m.limbo:
+			doubtful++
+		}
+	}
+	if silent > 0 && doubtful > 0 {
+		c.marks.Hit(MarkExcused)
+		return
+	}
+	c.find(Stalled, "liveness", "a healed cluster does not recover a ledger", fmt.Sprintf(
+		"ledger %d of a cluster of %d bookies with quorums %s, of which %d are away or damaged and %d in doubt: %v",
+		one.Ledger, len(c.bookies), quorumText(c.drawn.quorum), silent, doubtful, one.Err))
+}
+
+// marked takes in a mark of any node. The driver comes last: it may crash the node that made the mark.
+func (c *cluster) marked(n *sim.Node, e host.Event) {
+	c.noteDamage()
+	c.marks.Hit(string(e.Name))
+	if state := c.rare.see(n.Name(), e); state != "" {
+		c.marks.Hit(state)
+	}
+	switch e.Name {
+	case client.PointAcked:
+		c.notice(n, model.NoticeAcked, e)
+	case client.PointClosed:
+		c.notice(n, model.NoticeClosed, e)
+	case bookie.PointServing, bookie.PointLimbo:
+		for _, m := range c.bookies {
+			if m.node == n {
+				m.serving = m.serving || e.Name == bookie.PointServing
+				m.limbo = m.limbo || e.Name == bookie.PointLimbo
+			}
+		}
+	}
+	c.driver.OnMark(n, string(e.Name))
+}
+
+// notice records what a client told of a ledger. A ledger has one writer, which lives in one process.
+func (c *cluster) notice(n *sim.Node, kind model.NoticeKind, e host.Event) {
+	number := len(c.clients)
+	for _, one := range c.clients {
+		if one.node == n {
+			number = one.number
+		}
+	}
+	c.lab.Recorder.Notice(model.Notice{
+		Ledger: model.LedgerID(e.A), Entry: model.EntryID(e.B), Writer: model.Handle(n.Epoch()),
+		Client: clientID(number, 0), Kind: kind,
+	}, nil)
+}

@@ -1,0 +1,54 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+
+	"lakebed/engine/bookkeeper/ledger"
+)
+
+// name is what a client is called in sentences.
+func name(client int) string {
+	if client == 0 {
+		return "the writer"
+	}
+	return fmt.Sprintf("recovery %d", client)
+}
+
+// describe tells a ledger's metadata in a line.
+func describe(m *ledger.Metadata) string {
+	var b strings.Builder
+	b.WriteString(m.State.String())
+	if m.State == ledger.Closed {
+		fmt.Fprintf(&b, " at %d", m.LastEntry)
+	}
+	for _, f := range m.Fragments {
+		fmt.Fprintf(&b, ", from %d on", f.First)
+		for _, id := range f.Ensemble {
+			fmt.Fprintf(&b, " %s", id)
+		}
+	}
+	return b.String()
+}
+
+// Violation is a shortest sequence of steps that breaks a rule.
+type Violation struct {
+	Rule  string
+	What  string
+	Steps [][]string // each in one or more lines; the first is the world at the start
+}
+
+func (v *Violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", v.Rule, v.What)
+	for i, lines := range v.Steps {
+		for j, line := range lines {
+			if j == 0 {
+				fmt.Fprintf(&b, "%3d  %s\n", i, line)
+			} else {
+				fmt.Fprintf(&b, "     %s\n", line)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,99 @@
+package replicated
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
+	"lakebed/model"
+)
+
+// Session is one sequential caller.
+type Session struct {
+	lab    *Lab
+	h      host.Host
+	group  host.Group
+	client *client.Client
+	id     model.ClientID
+	rand   *rand.Rand
+	pace   time.Duration
+
+	patient time.Duration // of Verify: until then it tries again
+}
+
+// NewSession makes a session of a client. Its tasks belong to g; pace is the mean pause between two of its operations.
+func NewSession(h host.Host, g host.Group, lab *Lab, c *client.Client, id model.ClientID, pace time.Duration) *Session {
+	return &Session{
+		lab: lab, h: h, group: g, client: c, id: id, rand: h.Rand("session-" + strconv.Itoa(int(id))), pace: pace,
+	}
+}
+
+// Run works until the lab is finished or the group stops.
+func (s *Session) Run() {
+	for s.goesOn() {
+		s.chapter()
+	}
+}
+
+// goesOn pauses, and reports whether there is to be another operation.
+func (s *Session) goesOn() bool {
+	if s.lab.Finished() {
+		return false
+	}
+	// An exponential pause with a bound, so that a session neither spins nor falls asleep.
+	pause := time.Duration(s.rand.ExpFloat64() * float64(s.pace))
+	return s.group.Sleep(min(pause, 10*s.pace)) && !s.lab.Finished()
+}
+
+// chapter does one of the things that sessions do, chosen by weight.
+func (s *Session) chapter() {
+	m := &s.lab.mix
+	chapters := []struct {
+		weight int
+		do     func()
+	}{
+		{m.Write, s.write}, {m.Tail, s.tail}, {m.CatchUp, s.catchUp}, {m.TakeOver, s.takeOver}, {m.Delete, s.deleteLedger},
+	}
+	total := 0
+	for _, c := range chapters {
+		total += c.weight
+	}
+	at := s.rand.IntN(total)
+	for _, c := range chapters {
+		if at -= c.weight; at < 0 {
+			c.do()
+			return
+		}
+	}
+}
+
+// op is an operation of this session on a ledger.
+func (s *Session) op(kind model.ClusterKind, id ledger.ID) model.ClusterOp {
+	return model.ClusterOp{Kind: kind, Client: s.id, Ledger: model.LedgerID(id)}
+}
+
+// deleteLedger deletes a ledger, mostly one that has ended.
+func (s *Session) deleteLedger() {
+	wanted := ended
+	if s.rand.IntN(3) == 0 {
+		wanted = beingWritten
+	}
+	b := s.lab.pick(s.rand, wanted)
+	if b == nil || !s.lab.mayDelete() {
+		return
+	}
+	b.note(func(b *book) { b.deleted = true })
+	token := s.lab.Recorder.Begin(s.op(model.LedgerDelete, b.id))
+	err := s.client.Delete(b.id)
+	s.lab.Recorder.End(token, outcomeOf(model.LedgerDelete, err), nil)
+}
+
+func (s *Session) openOptions() client.OpenOptions {
+	return client.OpenOptions{Password: password(), Recovery: s.lab.mix.Recovery}
+}
+
+// password opens every ledger of these workloads.
+func password() []byte { return []byte("lakebed") }
