@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -166,4 +167,43 @@ func BenchmarkSeal(b *testing.B) {
 			}
 		})
 	}
+}
+
+// FuzzVerify: any bytes are refused, or are an entry or an explicit LAC of the ledger that seals to the same bytes again.
+func FuzzVerify(f *testing.F) {
+	for digest := ledger.CRC32; digest <= ledger.Dummy; digest++ {
+		d, err := ledger.NewDigester(digest, []byte("password"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		stored := make([]byte, d.Overhead()+3)
+		ledger.PutHeader(stored, 7, 3, 2, 3)
+		d.Seal(stored)
+		f.Add(uint8(digest), stored)
+		f.Add(uint8(digest), d.AppendLAC(nil, 7, 3))
+	}
+	f.Fuzz(func(t *testing.T, digest uint8, b []byte) {
+		d, err := ledger.NewDigester(ledger.DigestType(digest), []byte("password"))
+		if err != nil {
+			return
+		}
+		if payload, err := d.Verify(b, 7, ledger.NoEntry); err == nil {
+			again := bytes.Clone(b)
+			if d.Seal(again); !bytes.Equal(again, b) || len(payload) != len(b)-d.Overhead() {
+				t.Fatalf("%x seals to %x, payload %x", b, again, payload)
+			}
+			if id, entry, err := ledger.Key(b); id != 7 || entry < 0 || err != nil {
+				t.Fatalf("entry %d of ledger %d was taken, %v", entry, id, err)
+			}
+		} else if !errors.Is(err, ledger.ErrDigest) {
+			t.Fatal(err)
+		}
+		if lac, err := d.VerifyLAC(b, 7); err == nil {
+			if again := d.AppendLAC(nil, 7, lac); !bytes.Equal(again, b) {
+				t.Fatalf("%x is %x again", b, again)
+			}
+		} else if !errors.Is(err, ledger.ErrDigest) {
+			t.Fatal(err)
+		}
+	})
 }

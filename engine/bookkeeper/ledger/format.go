@@ -167,8 +167,10 @@ func (f *found) setNumber(n protobuf.Number, value int64) error {
 	return nil
 }
 
+// decodeBinary reads format 3. A last entry that is absent from a closed ledger is 0, as upstream has it: a writer that
+// leaves zeros out would else seem to have closed an empty ledger.
 func decodeBinary(b []byte) (found, error) {
-	f := found{Metadata: Metadata{LastEntry: NoEntry}}
+	var f found
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size != uint64(len(b)-n) {
 		return f, fmt.Errorf("message of %d bytes where %d are", size, len(b)-max(n, 0))

@@ -77,16 +77,19 @@ func TestOlderFormatsAreRead(t *testing.T) {
 	recovering.State, recovering.LastEntry, recovering.Length = ledger.InRecovery, ledger.NoEntry, 0
 	closed.Length = 7
 	withText.Token = 0
+	zero := withText.Clone()
+	zero.LastEntry = 0
 	withoutAck := openLedger()
 	withoutAck.Quorum.Ack = 2
 	for name, c := range map[string]struct {
 		stored string
 		want   ledger.Metadata
 	}{
-		"open in lines":        {lines, open},
-		"in recovery in lines": {lines + "\n-102\tCLOSED", recovering},
-		"closed in lines":      {strings.Replace(lines, "\n0\n", "\n7\n", 1) + "\n99\tCLOSED\n", closed},
-		"closed in text":       {text, withText},
+		"open in lines":                      {lines, open},
+		"in recovery in lines":               {lines + "\n-102\tCLOSED", recovering},
+		"closed in lines":                    {strings.Replace(lines, "\n0\n", "\n7\n", 1) + "\n99\tCLOSED\n", closed},
+		"closed in text":                     {text, withText},
+		"closed in text, without last entry": {strings.Replace(text, "lastEntryId: 99\n", "", 1), zero},
 		"text without ack quorum": {head + "2\nquorumSize:2,ensembleSize:2;length:0 state:1 # open\n" +
 			`segment:<ensembleMember:"b1:3181" ensembleMember:"b2:3181" firstEntryId:0>`, withoutAck},
 	} {
@@ -121,6 +124,12 @@ func TestAbsentFieldsMeanWhatUpstreamTakesThemFor(t *testing.T) {
 			t.Errorf("%s: %+v, %v\nwant %+v", name, got, err, want)
 		}
 	}
+	closed := want.Clone()
+	closed.State, closed.LastEntry, closed.Length, closed.Digest, closed.Password = ledger.Closed, 0, 7, ledger.DigestUnstored, nil
+	// A number that is absent is zero for upstream: read as "no entry", entry 0 would be lost.
+	if got, err := ledger.DecodeMetadata(binary(least + "\x28\x03\x18\x07")); err != nil || !got.Equal(closed) {
+		t.Errorf("closed without a last entry: %+v, %v\nwant %+v", got, err, closed)
+	}
 	for name, message := range map[string]string{
 		"no quorum":       least[2:],
 		"no ensemble":     least[:2] + least[4:],
@@ -151,18 +160,21 @@ func TestNothingElseIsTakenForMetadata(t *testing.T) {
 		wrong["cut to "+string(rune('0'+n))] = whole[:n]
 	}
 	for name, s := range map[string]string{
-		"format 4":                  head + "4\n",
-		"format 03":                 head + "03\n" + string(whole[len(head)+2:]),
-		"other name":                "x" + string(whole),
-		"no lines":                  head + "1\n",
-		"line without a number":     strings.Replace(lines, "\n50", "\nx", 1),
-		"wrong quorum":              strings.Replace(lines, "1\n2\n", "1\nx\n", 1),
-		"closed before a fragment":  strings.Replace(lines, "\n50\t", "\n5\tCLOSED\n50\t", 1),
-		"text with unknown field":   text + "other: 1\n",
-		"text with unknown state":   strings.Replace(text, ": CLOSED", ": SHUT", 1),
-		"text with a bad number":    strings.Replace(text, ": 99", ": 9x", 1),
-		"text that does not end":    strings.TrimSuffix(text, "}\n"),
-		"text with unknown segment": strings.Replace(text, "firstEntryId: 50", "first: 50", 1),
+		"text with a digit that is none": strings.Replace(text, ": 99", ": 9_9", 1),
+		"text with a binary number":      strings.Replace(text, ": 99", ": 0b11", 1),
+		"text with a plus":               strings.Replace(text, ": 99", ": +99", 1),
+		"format 4":                       head + "4\n",
+		"format 03":                      head + "03\n" + string(whole[len(head)+2:]),
+		"other name":                     "x" + string(whole),
+		"no lines":                       head + "1\n",
+		"line without a number":          strings.Replace(lines, "\n50", "\nx", 1),
+		"wrong quorum":                   strings.Replace(lines, "1\n2\n", "1\nx\n", 1),
+		"closed before a fragment":       strings.Replace(lines, "\n50\t", "\n5\tCLOSED\n50\t", 1),
+		"text with unknown field":        text + "other: 1\n",
+		"text with unknown state":        strings.Replace(text, ": CLOSED", ": SHUT", 1),
+		"text with a bad number":         strings.Replace(text, ": 99", ": 9x", 1),
+		"text that does not end":         strings.TrimSuffix(text, "}\n"),
+		"text with unknown segment":      strings.Replace(text, "firstEntryId: 50", "first: 50", 1),
 	} {
 		wrong[name] = []byte(s)
 	}

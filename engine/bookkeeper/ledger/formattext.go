@@ -30,7 +30,7 @@ func textNumber(name string) protobuf.Number {
 
 // decodeText reads format 2.
 func decodeText(body []byte) (found, error) {
-	f := found{Metadata: Metadata{LastEntry: NoEntry}}
+	var f found // a last entry that is absent is 0, as in format 3
 	fields, err := protobuf.ParseText(body)
 	if err != nil {
 		return f, err

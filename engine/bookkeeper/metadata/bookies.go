@@ -32,7 +32,7 @@ func (c BookiesConfig) Validate() error {
 	if c.PauseMin <= 0 || c.PauseMax < c.PauseMin || c.Look <= 0 || c.Timeout <= 0 {
 		return fmt.Errorf("pauses %v to %v, look %v, timeout %v: must be positive and not fall", c.PauseMin, c.PauseMax, c.Look, c.Timeout)
 	}
-	return ValidateKey(c.Layout.Root)
+	return c.Layout.Validate()
 }
 
 // Bookies is a client's view of the bookies that are there. It is stale: who is in it may be gone, and who is not may be
@@ -122,7 +122,7 @@ func (b *Bookies) failed(mode Mode, err error) {
 }
 
 // Writable returns the bookies that take writes, sorted. One that moves between the modes has both keys for a while, and
-// counts as read-only.
+// counts as read-only; so there are none before both lists have been seen.
 func (b *Bookies) Writable() []ledger.BookieID {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -130,6 +130,9 @@ func (b *Bookies) Writable() []ledger.BookieID {
 }
 
 func (b *Bookies) writable() []ledger.BookieID {
+	if !b.looked[Writable] || !b.looked[ReadOnly] {
+		return nil
+	}
 	found := make([]ledger.BookieID, 0, len(b.seen[Writable]))
 	for _, id := range b.seen[Writable] {
 		if _, is := slices.BinarySearch(b.seen[ReadOnly], id); !is {
@@ -155,7 +158,7 @@ func (b *Bookies) Await(n int, s *host.Scope) error {
 	defer b.mutex.Unlock()
 	for {
 		found := len(b.writable())
-		if found >= n && b.looked[Writable] && b.looked[ReadOnly] {
+		if found >= n && b.looked[Writable] && b.looked[ReadOnly] { // also where n is zero
 			return nil
 		}
 		err := s.Err(b.h.Elapsed())

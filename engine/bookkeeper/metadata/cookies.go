@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -114,19 +115,22 @@ var ErrNotInitialized = errors.New("no cluster at this root")
 // InstanceID returns the identity of the cluster; ErrNotInitialized. ErrContent if the cluster keeps its keys in another
 // layout, so that nothing of it would be found.
 func (c *Cookies) InstanceID(s *host.Scope) (string, error) {
-	if err := c.store.Sync(s); err != nil {
-		return "", fmt.Errorf("read the cluster at %s: %w", c.layout.Root, err)
-	}
 	var values [2]string
-	for i, key := range []string{c.layout.LayoutKey(), c.layout.InstanceIDKey()} {
-		v, err := c.store.Get(key, s)
-		if errors.Is(err, ErrNotExist) {
-			err = fmt.Errorf("%w: %w", ErrNotInitialized, err)
+	err := Latest(c.store, s, func() error {
+		for i, key := range []string{c.layout.LayoutKey(), c.layout.InstanceIDKey()} {
+			v, err := c.store.Get(key, s)
+			if errors.Is(err, ErrNotExist) {
+				err = fmt.Errorf("%w: %w", ErrNotInitialized, err)
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", key, err)
+			}
+			values[i] = strings.TrimSpace(string(v.Data))
 		}
-		if err != nil {
-			return "", fmt.Errorf("read %s: %w", key, err)
-		}
-		values[i] = strings.TrimSpace(string(v.Data))
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the cluster at %s: %w", c.layout.Root, err)
 	}
 	if values[0] != layoutText {
 		return "", fmt.Errorf("read %s: layout %.100q, want %q: %w", c.layout.LayoutKey(), values[0], layoutText, ErrContent)
@@ -138,11 +142,14 @@ func (c *Cookies) InstanceID(s *host.Scope) (string, error) {
 }
 
 // Initialize makes what is missing of the cluster and returns its identity. Any number may do it at once: the first one
-// wins, and all return the same.
+// wins, and all return the same. The parents of the bookies' keys are there from the beginning: upstream's clients take
+// their absence for an error.
 func (c *Cookies) Initialize(s *host.Scope) (string, error) {
 	for _, pair := range [][2]string{
+		{c.layout.WritableRoot(), ""},
+		{c.layout.ReadOnlyRoot(), ""},
 		{c.layout.LayoutKey(), layoutText},
-		{c.layout.InstanceIDKey(), c.drawInstanceID()},
+		{c.layout.InstanceIDKey(), c.drawInstanceID()}, // last: InstanceID says that the others are there
 	} {
 		err := c.retry.attempts(c.h, c.g, s, again, func(bool) error {
 			_, err := c.store.Create(pair[0], []byte(pair[1]), Persistent, s)
@@ -169,10 +176,7 @@ func (c *Cookies) drawInstanceID() string {
 // Read returns the latest cookie of a bookie; ErrNotExist, ErrContent.
 func (c *Cookies) Read(b ledger.BookieID, s *host.Scope) (Cookie, Version, error) {
 	key := c.layout.CookieKey(b)
-	if err := c.store.Sync(s); err != nil {
-		return Cookie{}, 0, fmt.Errorf("read %s: %w", key, err)
-	}
-	v, err := c.store.Get(key, s)
+	v, err := c.latest(key, s)
 	if err != nil {
 		return Cookie{}, 0, fmt.Errorf("read %s: %w", key, err)
 	}
@@ -208,11 +212,20 @@ func (c *Cookies) Create(cookie Cookie, s *host.Scope) error {
 }
 
 // Delete removes the cookie of a bookie that will not come back with its directories, so that one of that name may start
-// anew. Whoever calls it answers for what the directories held being on other bookies.
+// anew. Whoever calls it answers for what the directories held being on other bookies. After ErrOutcomeUnknown read the
+// cookie again, some time later: what is under way has then been done or lost.
+//
+// Versions start over with the next cookie, so a deletion of this one that is done late must expect a version that the
+// next one never has. The cookie is therefore written once more before it is deleted, which nobody else does. That is
+// sent once: if it were done late, the next cookie would hold the wrong words, and its bookie would be refused.
 func (c *Cookies) Delete(b ledger.BookieID, expected Version, s *host.Scope) error {
 	key := c.layout.CookieKey(b)
-	err := c.retry.attempts(c.h, c.g, s, again, func(maybeDone bool) error {
-		err := c.store.Delete(key, expected, s)
+	moved, err := c.moveOn(key, expected, s)
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	err = c.retry.attempts(c.h, c.g, s, again, func(maybeDone bool) error {
+		err := c.store.Delete(key, moved, s)
 		if maybeDone && errors.Is(err, ErrNotExist) {
 			return nil
 		}
@@ -222,4 +235,38 @@ func (c *Cookies) Delete(b ledger.BookieID, expected Version, s *host.Scope) err
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	return nil
+}
+
+// moveOn gives a key with the expected version the next one, and returns that.
+func (c *Cookies) moveOn(key string, expected Version, s *host.Scope) (Version, error) {
+	before, err := c.latest(key, s)
+	switch {
+	case err != nil:
+		return 0, err
+	case expected != AnyVersion && expected != before.Version:
+		return 0, fmt.Errorf("%w: %d, not %d", ErrVersion, before.Version, expected)
+	}
+	var moved Version
+	err = c.retry.attempts(c.h, c.g, s, notDone, func(bool) error {
+		var err error
+		moved, err = c.store.Put(key, before.Data, before.Version, s)
+		return err
+	})
+	if !errors.Is(err, ErrOutcomeUnknown) {
+		return moved, err
+	}
+	after, readErr := c.latest(key, s)
+	if readErr != nil || after.Version == before.Version || !bytes.Equal(after.Data, before.Data) {
+		return 0, fmt.Errorf("it was to be written once more: %w", err)
+	}
+	return after.Version, nil
+}
+
+// latest reads a key.
+func (c *Cookies) latest(key string, s *host.Scope) (v Value, err error) {
+	err = Latest(c.store, s, func() (err error) {
+		v, err = c.store.Get(key, s)
+		return err
+	})
+	return v, err
 }

@@ -19,7 +19,8 @@
 // # What a store does not promise
 //
 //   - Reads may be stale, by seconds. The read before the first write of a session may be older than anything that
-//     another session of the same client has seen: monotony ends with the session.
+//     another session of the same client has seen: monotony ends with the session. So does what a Sync promised; Latest
+//     reads with care for that.
 //   - The answer to a write may be lost: ErrOutcomeUnknown. The write may also be done after its caller was told so,
 //     once, before or after later requests of the same session, even after a Sync or after the session's end. What makes this harmless is to expect
 //     a version, and to look again after a Sync.

@@ -68,7 +68,7 @@ func (i *ids) grant(s *host.Scope) (ledger.ID, error) {
 		if !race && !again(err) {
 			return 0, err
 		}
-		if failures++; failures >= i.retry.AttemptsMax || s.Err(i.h.Elapsed()) != nil || !i.g.Sleep(i.retry.pause(failures)) {
+		if failures++; failures >= i.retry.AttemptsMax || !rest(i.h, i.g, s, i.retry.pause(failures)) {
 			// Whether a block was burnt makes no difference to the caller: no id is his.
 			return 0, fmt.Errorf("given up after %d attempts: %w: %w", failures, ErrUnavailable, err)
 		}

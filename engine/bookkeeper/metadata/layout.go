@@ -31,6 +31,17 @@ var ErrContent = errors.New("unexpected content")
 // stores do not have.
 type Layout struct{ Root string }
 
+// Validate reports a root below which not every key can lie.
+func (l Layout) Validate() error {
+	if l.Root == "/" {
+		return fmt.Errorf("root %q is not a name: %w", l.Root, ErrInvalid)
+	}
+	if most := KeyBytesMax - len("/"+availableName+"/"+readonlyName+"/") - ledger.BookieIDBytesMax; len(l.Root) > most {
+		return fmt.Errorf("root of %d bytes, %d are allowed: %w", len(l.Root), most, ErrInvalid)
+	}
+	return ValidateKey(l.Root)
+}
+
 // layoutText is what ROOT/LAYOUT holds.
 const layoutText = "2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1"
 

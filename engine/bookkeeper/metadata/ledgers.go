@@ -40,7 +40,7 @@ func (c LedgersConfig) Validate() error {
 	if c.Name == "" || c.IDBlock < 1 {
 		return fmt.Errorf("name %q and %d ids at a time: must not be empty", c.Name, c.IDBlock)
 	}
-	if err := ValidateKey(c.Layout.Root); err != nil {
+	if err := c.Layout.Validate(); err != nil {
 		return err
 	}
 	return c.Retry.Validate()
@@ -103,7 +103,7 @@ func (l *Ledgers) Create(m ledger.Metadata, s *host.Scope) (Stored, error) {
 		}
 		if unknown {
 			l.h.Probe().Mark(host.Event{Name: PointCreateGivenUp, A: int64(id)})
-			if !l.g.Sleep(l.config.Retry.PauseMin) {
+			if !rest(l.h, l.g, s, l.config.Retry.PauseMin) {
 				return created, err
 			}
 		}
@@ -199,10 +199,15 @@ func (l *Ledgers) Read(id ledger.ID, s *host.Scope) (Stored, error) {
 
 // ReadLatest returns metadata no older than the call.
 func (l *Ledgers) ReadLatest(id ledger.ID, s *host.Scope) (Stored, error) {
-	if err := l.store.Sync(s); err != nil {
-		return Stored{}, fmt.Errorf("read ledger %d at %s: %w", id, l.config.Layout.LedgerKey(id), err)
+	var found Stored
+	read := func() (err error) {
+		found, err = l.Read(id, s)
+		return err
 	}
-	return l.Read(id, s)
+	if err := Latest(l.store, s, read); err != nil {
+		return Stored{}, fmt.Errorf("read the latest of ledger %d: %w", id, err)
+	}
+	return found, nil
 }
 
 // Write replaces the metadata of a ledger that has the expected version. ErrVersion: another change came first, and Read
@@ -259,19 +264,28 @@ func (l *Ledgers) Watch(id ledger.ID, g host.Group) (Watch, error) {
 // Walk visits the ids of all ledgers, ascending, until visit returns an error, which it returns. Ledgers that come or go
 // meanwhile may or may not be visited; all others are. Somebody who acts on absence reads the ledger itself first.
 func (l *Ledgers) Walk(s *host.Scope, visit func(ledger.ID) error) error {
-	root := l.config.Layout.Root
-	if err := l.store.Sync(s); err != nil {
-		return fmt.Errorf("list ledgers below %s: %w", root, err)
-	}
+	w := walk{latest: latest{store: l.store}, layout: l.config.Layout, scope: s, visit: visit}
 	// All short ids are below all long ones.
-	if err := l.walk(root, shortBranches(), s, visit); err != nil {
+	if err := w.below(l.config.Layout.Root, shortBranches()); err != nil {
 		return err
 	}
-	return l.walk(root, longBranches(), s, visit)
+	return w.below(l.config.Layout.Root, longBranches())
 }
 
-func (l *Ledgers) walk(key string, levels []branch, s *host.Scope, visit func(ledger.ID) error) error {
-	names, err := l.store.List(key, s)
+// walk is one Walk. It sees what was there when it began through all sessions that it lasts.
+type walk struct {
+	latest
+	layout Layout
+	scope  *host.Scope
+	visit  func(ledger.ID) error
+}
+
+func (w *walk) below(key string, levels []branch) error {
+	var names []string
+	err := w.read(w.scope, func() (err error) {
+		names, err = w.store.List(key, w.scope)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("list ledgers below %s: %w", key, err)
 	}
@@ -279,11 +293,11 @@ func (l *Ledgers) walk(key string, levels []branch, s *host.Scope, visit func(le
 		if !levels[0].holds(name) {
 			continue
 		}
-		below := key + "/" + name
+		child := key + "/" + name
 		if len(levels) > 1 {
-			err = l.walk(below, levels[1:], s, visit)
-		} else if id, ok := l.config.Layout.ParseLedgerKey(below); ok {
-			err = visit(id)
+			err = w.below(child, levels[1:])
+		} else if id, ok := w.layout.ParseLedgerKey(child); ok {
+			err = w.visit(id)
 		}
 		if err != nil {
 			return err

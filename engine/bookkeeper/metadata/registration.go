@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"lakebed/engine/bookkeeper/ledger"
@@ -62,7 +63,7 @@ func (c RegistrationConfig) Validate() error {
 	if c.PauseMin <= 0 || c.PauseMax < c.PauseMin || c.Look <= 0 || c.Timeout <= 0 {
 		return fmt.Errorf("pauses %v to %v, look %v, timeout %v: must be positive and not fall", c.PauseMin, c.PauseMax, c.Look, c.Timeout)
 	}
-	if err := ValidateKey(c.Layout.Root); err != nil {
+	if err := c.Layout.Validate(); err != nil {
 		return err
 	}
 	return c.Bookie.Validate()
@@ -152,8 +153,8 @@ func (r *Registration) Await(s *host.Scope) error {
 	return nil
 }
 
-// Close ends the task and takes the bookie's keys away, as far as the store can be reached within the scope. What it
-// leaves ends with the session.
+// Close ends the task and takes this process's keys away, as far as the store can be reached within the scope. What it
+// leaves ends with the session. A key that the next process of the bookie has made stays.
 func (r *Registration) Close(s *host.Scope) {
 	r.mutex.Lock()
 	r.shutdown, r.made = true, false
@@ -162,8 +163,11 @@ func (r *Registration) Close(s *host.Scope) {
 	r.mutex.Unlock()
 	r.g.Stop()
 	r.g.Wait()
+	if r.store.Sync(s) != nil {
+		return // the session's end takes the keys away
+	}
 	for _, mode := range []Mode{Writable, ReadOnly} {
-		_ = r.remove(mode, s) // the session's end does it otherwise
+		_ = r.remove(mode, r.isOfProcess, s) // the session's end does it otherwise
 	}
 }
 
@@ -225,7 +229,7 @@ func (r *Registration) ensure(mode Mode) error {
 		return err
 	}
 	other := Writable + ReadOnly - mode
-	if err := r.remove(other, s); err != nil {
+	if err := r.remove(other, func([]byte) bool { return true }, s); err != nil {
 		return err
 	}
 	if r.store.Session() != session {
@@ -258,11 +262,11 @@ func (r *Registration) makeKey(mode Mode, s *host.Scope) (SessionID, error) {
 	return session, nil
 }
 
-// remove deletes the key of a mode if it is there.
-func (r *Registration) remove(mode Mode, s *host.Scope) error {
+// remove deletes the key of a mode if it is there and holds what the caller has in mind.
+func (r *Registration) remove(mode Mode, meant func(data []byte) bool, s *host.Scope) error {
 	key := r.key(mode)
 	v, err := r.store.Get(key, s)
-	if err == nil {
+	if err == nil && meant(v.Data) {
 		err = r.store.Delete(key, v.Version, s)
 	}
 	if err != nil && !errors.Is(err, ErrNotExist) {
@@ -281,6 +285,13 @@ func (r *Registration) value(session SessionID) []byte {
 
 func (r *Registration) isOwn(data []byte, session SessionID) bool {
 	return session != 0 && string(data) == string(r.value(session))
+}
+
+// isOfProcess reports whether this process made the key, in whichever session.
+func (r *Registration) isOfProcess(data []byte) bool {
+	info, err := DecodeBookieInfo(r.config.Bookie, data)
+	_, process, _ := strings.Cut(info.Property(registrationProperty), "-")
+	return err == nil && process == fmt.Sprintf("%x", r.process)
 }
 
 func (r *Registration) failed(mode Mode, err error) (pause time.Duration) {

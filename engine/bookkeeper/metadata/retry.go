@@ -67,13 +67,25 @@ func (c RetryConfig) attempts(h host.Host, g host.Group, s *host.Scope,
 		}
 		maybeDone = maybeDone || errors.Is(err, ErrOutcomeUnknown)
 		failures++
-		if failures >= c.AttemptsMax || s.Err(h.Elapsed()) != nil || !g.Sleep(c.pause(failures)) {
+		if failures >= c.AttemptsMax || !rest(h, g, s, c.pause(failures)) {
 			if maybeDone && !errors.Is(err, ErrOutcomeUnknown) {
 				err = fmt.Errorf("%w, and then: %w", ErrOutcomeUnknown, err)
 			}
 			return err
 		}
 	}
+}
+
+// rest waits before another attempt. False: there will be none, since the scope or the group ends first.
+func rest(h host.Host, g host.Group, s *host.Scope, pause time.Duration) bool {
+	if s.Err(h.Elapsed()) != nil {
+		return false
+	}
+	if s != nil && s.Deadline != 0 && s.Deadline-h.Elapsed() < pause {
+		g.Sleep(s.Deadline - h.Elapsed())
+		return false
+	}
+	return g.Sleep(pause)
 }
 
 // untilLook is how long to wait on a condition before looking at the scope again, whose group does not wake it.

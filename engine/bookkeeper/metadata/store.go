@@ -51,7 +51,8 @@ func (k Kind) String() string {
 type Store interface {
 	// Get returns the value of a key, or ErrNotExist. It may be stale; Sync first where that matters.
 	Get(key string, s *host.Scope) (Value, error)
-	// Sync returns when all later calls of Get and List see what was done before it was called, by anybody.
+	// Sync returns when all later calls of Get and List in its session see what was done before it was called, by anybody.
+	// The session may end before they are made: see Latest.
 	Sync(s *host.Scope) error
 	// Create makes a key, and its parents if need be; ErrExist.
 	Create(key string, data []byte, kind Kind, s *host.Scope) (Version, error)

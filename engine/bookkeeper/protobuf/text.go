@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // DepthMax bounds how deep messages in text nest.
@@ -23,10 +24,17 @@ type TextField struct {
 // Int64 is the value of a number.
 func (f TextField) Int64() (int64, error) {
 	value, err := strconv.ParseInt(f.Word, 0, 64)
-	if err != nil || f.Quoted || f.Nested {
+	if err != nil || f.Quoted || f.Nested || !isNumber(f.Word) {
 		return 0, fmt.Errorf("field %.40q holds %.40q, want a number: %w", f.Name, f.Word, ErrMalformed)
 	}
 	return value, nil
+}
+
+// isNumber refuses what Go takes for a number and protobuf does not: 1_000, +1, 0b1 and 0o7.
+func isNumber(word string) bool {
+	digits := strings.TrimPrefix(word, "-")
+	foreign := len(digits) > 1 && digits[0] == '0' && strings.IndexByte("bBoO", digits[1]) >= 0
+	return !foreign && !strings.ContainsAny(digits, "+-_")
 }
 
 // Raw is the value of a string.

@@ -35,7 +35,7 @@ func New(limits Limits) *Tree {
 		limits:   limits,
 		keys:     map[string]*place{"/": {node: &Node{}}},
 		sessions: make(map[metadata.SessionID]*session),
-		watching: newWatching(limits.WatchesMax),
+		watching: newWatching(limits),
 		history:  history{changesMax: limits.HistoryChanges, bytesMax: limits.HistoryBytesMax},
 	}
 }

@@ -256,7 +256,8 @@ func TestSessionsAreOverdueAtTheirDeadline(t *testing.T) {
 
 // TestEveryBoundHolds: what is at a bound is taken, what is beyond it is refused with its own error and changes nothing.
 func TestEveryBoundHolds(t *testing.T) {
-	limits := memory.Limits{KeysMax: 5, BytesMax: 60, NamesBytesMax: 3 * (1 + memory.NameOverhead), SessionsMax: 2, WatchesMax: 2}
+	limits := memory.Limits{KeysMax: 5, BytesMax: 60, NamesBytesMax: 3 * (1 + memory.NameOverhead), SessionsMax: 2, WatchesMax: 2,
+		WatchesBytesMax: 3 * (2 + memory.WatchOverhead)}
 	tree := memory.New(limits)
 	create := func(key string, bytes int) memory.Command {
 		return memory.Command{Op: memory.Create, Key: key, Data: make([]byte, bytes)}
@@ -294,6 +295,22 @@ func TestEveryBoundHolds(t *testing.T) {
 	err := errors.Join(tree.Watch(1, "/a"), tree.Watch(1, "/b"), tree.Watch(1, "/a"))
 	if err != nil || !errors.Is(tree.Watch(1, "/c"), metadata.ErrLimit) || tree.Watch(2, "/c") != nil {
 		t.Error("bound of watches:", err)
+	}
+	// All watchers together have three, and what was given up counts no more.
+	if err := tree.Watch(2, "/d"); !errors.Is(err, metadata.ErrLimit) {
+		t.Error("a fourth watch:", err)
+	}
+	for range 10 {
+		tree.Unwatch(1, "/a")
+		tree.Unwatch(1, "/a")
+		tree.Forget(1)
+		if err := errors.Join(tree.Watch(2, "/d"), tree.Watch(1, "/a")); err != nil {
+			t.Fatal("after others were given up:", err)
+		}
+		tree.Unwatch(2, "/d")
+		if err := tree.Watch(1, "/b"); err != nil {
+			t.Fatal("after another was given up:", err)
+		}
 	}
 }
 

@@ -20,13 +20,14 @@ type Notice struct {
 
 // watching knows who watches what.
 type watching struct {
-	max       int
+	limits    Limits
+	bytes     int64                // of all keys, once for each watcher, with overhead
 	byKey     map[string][]Watcher // sorted
 	byWatcher map[Watcher]map[string]bool
 }
 
-func newWatching(watchesMax int) watching {
-	return watching{max: watchesMax, byKey: make(map[string][]Watcher), byWatcher: make(map[Watcher]map[string]bool)}
+func newWatching(limits Limits) watching {
+	return watching{limits: limits, byKey: make(map[string][]Watcher), byWatcher: make(map[Watcher]map[string]bool)}
 }
 
 // Watch has a watcher told of every change of a key and of every coming and going of its children.
@@ -38,18 +39,23 @@ func (t *Tree) Watch(w Watcher, key string) error {
 	switch {
 	case keys[key]:
 		return nil
-	case len(keys) >= t.watching.max:
+	case len(keys) >= t.watching.limits.WatchesMax:
 		return fmt.Errorf("watch %s: %d watches: %w", key, len(keys), metadata.ErrLimit)
+	case t.watching.bytes+watchBytes(key) > t.watching.limits.WatchesBytesMax:
+		return fmt.Errorf("watch %s: %d bytes of watches: %w", key, t.watching.bytes, metadata.ErrLimit)
 	case keys == nil:
 		keys = make(map[string]bool)
 		t.watching.byWatcher[w] = keys
 	}
 	keys[key] = true
+	t.watching.bytes += watchBytes(key)
 	all := t.watching.byKey[key]
 	i, _ := slices.BinarySearch(all, w)
 	t.watching.byKey[key] = slices.Insert(all, i, w)
 	return nil
 }
+
+func watchBytes(key string) int64 { return int64(len(key)) + WatchOverhead }
 
 // Unwatch ends one watch.
 func (t *Tree) Unwatch(w Watcher, key string) {
@@ -57,6 +63,7 @@ func (t *Tree) Unwatch(w Watcher, key string) {
 		return
 	}
 	delete(t.watching.byWatcher[w], key)
+	t.watching.bytes -= watchBytes(key)
 	if len(t.watching.byWatcher[w]) == 0 {
 		delete(t.watching.byWatcher, w)
 	}

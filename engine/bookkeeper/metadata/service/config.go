@@ -15,7 +15,7 @@ type ServerConfig struct {
 	OutputBytesMax    int           // answers that a connection has not taken; then it is not read from. Soft by one answer
 	SessionTimeoutMin time.Duration // what clients ask for is brought into these bounds
 	SessionTimeoutMax time.Duration
-	HelloTimeout      time.Duration // for the first request of a connection
+	HelloTimeout      time.Duration // until all of a connection's first request is there
 	WriteStall        time.Duration // a client that takes no byte for so long is left
 }
 
@@ -33,11 +33,12 @@ func (c *ServerConfig) Validate() error {
 	l := &c.Limits
 	switch {
 	case min(c.ConnectionsMax, c.InputBufferBytes, c.OutputBytesMax, l.KeysMax, l.NamesBytesMax, l.SessionsMax, l.WatchesMax) < 1,
-		l.BytesMax < 1:
+		min(l.BytesMax, l.WatchesBytesMax) < 1:
 		return fmt.Errorf("bounds must be positive: %+v", *c)
 	case l.NamesBytesMax > ResponseBytesMax-1024:
 		return fmt.Errorf("a list of %d bytes does not fit into a response of %d", l.NamesBytesMax, ResponseBytesMax)
-	case min(c.SessionTimeoutMin, c.HelloTimeout, c.WriteStall) <= 0, c.SessionTimeoutMax < c.SessionTimeoutMin:
+	case min(c.SessionTimeoutMin, c.HelloTimeout, c.WriteStall) <= 0, c.SessionTimeoutMax < c.SessionTimeoutMin,
+		c.SessionTimeoutMax > timeoutMax:
 		return fmt.Errorf("timeouts must be positive and in order: %+v", *c)
 	}
 	return nil
@@ -51,7 +52,7 @@ type ClientConfig struct {
 	OutputBytesMax   int           // in one write. Soft by one request
 	WatchesMax       int           // keys
 	InputBufferBytes int
-	ConnectTimeout   time.Duration // of dialling, and of the answer to Hello
+	ConnectTimeout   time.Duration // of dialling, and until all of the answer to Hello is there
 	WriteStall       time.Duration
 	ReconnectMin     time.Duration
 	ReconnectMax     time.Duration
@@ -74,7 +75,7 @@ func (c *ClientConfig) Validate() error {
 		return fmt.Errorf("no address of a metadata server")
 	case min(c.RequestsMax, c.OutputBytesMax, c.WatchesMax, c.InputBufferBytes) < 1:
 		return fmt.Errorf("bounds must be positive: %+v", *c)
-	case c.SessionTimeout < 3*time.Millisecond, min(c.ConnectTimeout, c.WriteStall, c.ReconnectMin, c.CloseTimeout) <= 0,
+	case c.SessionTimeout < 3*time.Millisecond, c.SessionTimeout > timeoutMax, min(c.ConnectTimeout, c.WriteStall, c.ReconnectMin, c.CloseTimeout) <= 0,
 		c.ReconnectMax < c.ReconnectMin:
 		return fmt.Errorf("timeouts must be positive and in order: %+v", *c)
 	}

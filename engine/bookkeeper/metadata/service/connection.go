@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"lakebed/engine/bookkeeper/metadata"
 	"lakebed/engine/bookkeeper/metadata/memory"
@@ -71,13 +72,14 @@ func (c *connection) read() {
 func (c *connection) serve() error {
 	in := wire.NewInput(c.server.h.Memory(), c.server.config.InputBufferBytes, RequestBytesMax)
 	defer in.Release()
+	greeting := c.server.h.Elapsed() + c.server.config.HelloTimeout
 	for {
 		packet, err := in.Next()
 		switch {
 		case err != nil:
 			return err
 		case packet == nil:
-			if err := in.Fill(c.conn); err != nil {
+			if err := c.fill(in, greeting); err != nil {
 				return err
 			}
 			continue
@@ -89,7 +91,20 @@ func (c *connection) serve() error {
 		if err := c.handle(&r); err != nil {
 			return err
 		}
+		greeting = 0 // from now on the session's timeout judges
 	}
+}
+
+// fill reads once, before greeting if that is not zero: a client that sends a byte now and then has no place here.
+func (c *connection) fill(in *wire.Input, greeting time.Duration) error {
+	if greeting > 0 {
+		left := greeting - c.server.h.Elapsed()
+		if left <= 0 {
+			return fmt.Errorf("no hello within %v: %w", c.server.config.HelloTimeout, host.ErrTimeout)
+		}
+		c.conn.Limits(left, c.server.config.WriteStall)
+	}
+	return in.Fill(c.conn)
 }
 
 // handle does one request and puts its response into the output. An error ends the connection once that is written.
@@ -111,7 +126,7 @@ func (c *connection) handle(r *Request) error {
 		response = s.do(c, r)
 	} else {
 		response = s.greet(c, r)
-		c.conn.Limits(0, s.config.WriteStall) // from now on the session's timeout judges
+		c.conn.Limits(0, s.config.WriteStall)
 	}
 	response.Operation, response.Sequence, response.Index = r.Operation, r.Sequence, s.tree.Index()
 	c.output = response.Append(c.output)

@@ -8,7 +8,8 @@
 //     is done after a later connection of it was welcomed.
 //   - A client that has seen a state is not served from an older one: Hello says the newest index it has seen, and a
 //     server that is behind refuses.
-//   - Memory is bounded by Config and memory.Limits. A connection that does not take its answers is not read from.
+//   - Memory is bounded by Config and memory.Limits. A connection that does not take its answers is not read from, and one
+//     whose Hello is not there in time is closed, however lively it drips.
 //
 // The server keeps everything in memory and loses it when it ends. Server.commit is the one place through which changes
 // go; a log belongs there.
@@ -18,7 +19,8 @@
 // What metadata.Store says. It has one session and connects again by itself, waiting Config.ReconnectMin and twice as
 // long each time up to ReconnectMax, less a random part. Calls wait meanwhile. If a third of the session's timeout went by
 // without a request, it sends a ping; a connection that is silent for two thirds is given up. If the server does not
-// know the session any more it gets a new one, and the client registers its watches there.
+// know the session any more it gets a new one, and the client registers its watches there. A watch that the server has no
+// room for is asked for again once a session timeout, and told to look each time.
 //
 // At most Config.RequestsMax requests are on the wire; the others wait in the line of the tasks that asked. A write that was
 // handed to the connection is not sent again.

@@ -19,6 +19,8 @@ type link struct {
 	registered map[string]bool // keys that the server was told to watch
 	unsettled  []string        // keys whose watch is to be made or ended there, each once
 	waits      map[string]bool // the same, as a set
+	refused    []string        // keys that the server had no room to watch
+	askAgain   time.Duration   // then they are asked for again
 }
 
 // connect is the task that keeps the client connected. It dials, reads until the connection breaks, and waits.
@@ -92,7 +94,7 @@ func (c *Client) greet(conn host.Conn, in *wire.Input) error {
 	if err := conn.WriteBuffers([][]byte{hello.Append(nil)}); err != nil {
 		return err
 	}
-	r, err := receive(conn, in)
+	r, err := receive(in, c.patient(conn))
 	switch {
 	case err != nil:
 		return err
@@ -125,8 +127,29 @@ func (c *Client) welcomed(r *Response) error {
 	return nil
 }
 
+// patient is a connection that is read from for the connect timeout, and not for that time once a byte.
+func (c *Client) patient(conn host.Conn) wire.Source {
+	return &patient{Conn: conn, h: c.h, deadline: c.h.Elapsed() + c.config.ConnectTimeout, stall: c.config.WriteStall}
+}
+
+type patient struct {
+	host.Conn
+	h        host.Host
+	deadline time.Duration
+	stall    time.Duration
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	left := p.deadline - p.h.Elapsed()
+	if left <= 0 {
+		return 0, fmt.Errorf("no welcome from %s: %w", p.Peer(), host.ErrTimeout)
+	}
+	p.Limits(left, p.stall)
+	return p.Conn.Read(b)
+}
+
 // receive reads one response.
-func receive(conn host.Conn, in *wire.Input) (Response, error) {
+func receive(in *wire.Input, conn wire.Source) (Response, error) {
 	for {
 		packet, err := in.Next()
 		if err != nil {
@@ -144,7 +167,7 @@ func receive(conn host.Conn, in *wire.Input) (Response, error) {
 // read gives calls their answers and tells watches, until the connection breaks.
 func (c *Client) read(conn host.Conn, in *wire.Input) error {
 	for {
-		r, err := receive(conn, in)
+		r, err := receive(in, conn)
 		if err == nil {
 			err = c.take(&r)
 		}
@@ -191,7 +214,7 @@ func (c *Client) settle(k *call, r *Response) error {
 			c.told(k.request.Key) // what changed before the server watched was told by nobody
 		}
 		if err != nil && !expired {
-			c.h.Log(host.Error, "metadata server refuses", host.F("request", about(&k.request)), host.F("error", err))
+			c.refused(&k.request, err)
 		}
 	case k.abandoned:
 	case expired && !k.request.Operation.Writes() && k.request.Operation != Bye:
@@ -205,6 +228,23 @@ func (c *Client) settle(k *call, r *Response) error {
 		return err
 	}
 	return nil
+}
+
+// refused takes note that the server does not watch a key. Nobody could be told of that, so the key is asked for again, and
+// whoever watches it is told to look each time.
+func (c *Client) refused(r *Request, err error) {
+	l := c.link
+	if l.askAgain == 0 {
+		c.h.Log(host.Error, "metadata server refuses", host.F("request", about(r)), host.F("error", err))
+	}
+	if r.Operation != Watch {
+		return
+	}
+	delete(l.registered, r.Key)
+	if len(l.refused) == 0 {
+		l.askAgain = c.h.Elapsed() + c.timeout
+	}
+	l.refused = append(l.refused, r.Key)
 }
 
 // write is the task that sends what stands in the line, and pings when nothing does.
@@ -237,11 +277,18 @@ func (c *Client) takeLine(b []byte) ([]byte, host.Conn) {
 		if now >= l.quiet+c.timeout/3 && len(l.sent) == 0 {
 			b = c.send(l, &call{request: Request{Operation: Ping}, background: true}, b)
 		}
+		if len(l.refused) > 0 && now >= l.askAgain {
+			keys := l.refused
+			l.refused = nil
+			for _, key := range keys {
+				c.unsettle(key)
+			}
+		}
 		if b = c.appendLine(l, b); len(b) > 0 {
 			l.quiet = now
 			return b, l.conn
 		}
-		if left := l.quiet + c.timeout/3 - now; left > 0 {
+		if left := l.next(c.timeout) - now; left > 0 {
 			c.work.WaitFor(left)
 		} else if !c.work.Wait() { // answers are owed: the connection's limit judges the server's silence
 			return nil, nil
@@ -251,6 +298,15 @@ func (c *Client) takeLine(b []byte) ([]byte, host.Conn) {
 		}
 	}
 	return nil, nil
+}
+
+// next is when the writer has something to do although nobody asks: a ping, or a watch that was refused.
+func (l *link) next(timeout time.Duration) time.Duration {
+	ping := l.quiet + timeout/3
+	if len(l.refused) > 0 {
+		return min(ping, l.askAgain)
+	}
+	return ping
 }
 
 // appendLine sends the upkeep of watches and then calls, as far as bounds allow. The mutex must be held.

@@ -20,6 +20,7 @@ const (
 	protocolVersion = 1
 	lengthBytes     = 4
 	nameBytesMin    = 2 + 1 // on the wire, with its length
+	timeoutMax      = 365 * 24 * time.Hour
 )
 
 // Request is one request. Fields that its operation does not have are zero.
@@ -161,10 +162,10 @@ func (in *cursor) body(r *Response) {
 		r.Session = metadata.SessionID(in.i64())
 		r.Timeout = in.milliseconds()
 	case Get:
-		r.Version = metadata.Version(in.i64())
+		r.Version = in.version()
 		r.Data = in.value()
 	case Create, Put:
-		r.Version = metadata.Version(in.i64())
+		r.Version = in.version()
 	case List:
 		r.Names = in.names()
 	case Notice:
@@ -225,11 +226,17 @@ func (in *cursor) i64() int64 {
 	return 0
 }
 
+// version is the version of a key that exists. AnyVersion is none: a writer that took it over would expect anything.
+func (in *cursor) version() metadata.Version {
+	v := metadata.Version(in.i64())
+	in.must(v != metadata.AnyVersion, "version")
+	return v
+}
+
 // milliseconds bounds a timeout to what a Duration can hold without wrapping around.
 func (in *cursor) milliseconds() time.Duration {
-	const daysMax = 365
 	n := in.i64()
-	in.must(n >= 0 && n <= daysMax*24*3600*1000, "timeout")
+	in.must(n >= 0 && n <= timeoutMax.Milliseconds(), "timeout")
 	if in.bad != "" {
 		return 0
 	}

@@ -129,6 +129,8 @@ func TestPacketsThatAreWrongInOneWay(t *testing.T) {
 		"a name twice":              "09 0000000000000009 00 0000000000000005 00000002 0001 61 0001 61",
 		"an empty name":             "09 0000000000000009 00 0000000000000005 00000001 0000 61",
 		"a name with a slash":       "09 0000000000000009 00 0000000000000005 00000001 0002 2f61",
+		"any version as a key's":    "04 0000000000000004 00 0000000000000005 ffffffffffffffff 00000000",
+		"any version as a put's":    "07 0000000000000004 00 0000000000000005 ffffffffffffffff",
 		"a refusal that has a body": "04 0000000000000004 02 0000000000000005 0000000000000002 00000000",
 	} {
 		if _, err := service.DecodeResponse(unhex(packet)); !errors.Is(err, service.ErrMalformed) {
@@ -186,4 +188,17 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("%x became %x", packet, again)
 		}
 	})
+}
+
+// TestTimeoutsThatNoPacketHoldsAreRefused by both configurations: the other side would take them for malformed.
+func TestTimeoutsThatNoPacketHoldsAreRefused(t *testing.T) {
+	client, server := service.DefaultClientConfig("a:1"), service.DefaultServerConfig()
+	client.SessionTimeout, server.SessionTimeoutMax = 366*24*time.Hour, 366*24*time.Hour
+	if client.Validate() == nil || server.Validate() == nil {
+		t.Errorf("%v, %v", client.Validate(), server.Validate())
+	}
+	client.SessionTimeout, server.SessionTimeoutMax = 365*24*time.Hour, 365*24*time.Hour
+	if client.Validate() != nil || server.Validate() != nil {
+		t.Errorf("%v, %v", client.Validate(), server.Validate())
+	}
 }

@@ -186,6 +186,10 @@ func (s *Server) touch(id metadata.SessionID) {
 	}
 }
 
+// expirePause is the least time between two looks for sessions that are overdue: each looks at all of them, and a crowd that
+// has gone would otherwise be buried one by one.
+const expirePause = 100 * time.Millisecond
+
 // expire is the task that ends sessions whose clients were not heard of. It looks when the first deadline that it knew of
 // has come, which is once a timeout however many requests there are.
 func (s *Server) expire() {
@@ -201,6 +205,7 @@ func (s *Server) expire() {
 		default:
 			var overdue []metadata.SessionID
 			overdue, s.expireAt = s.tree.Overdue(now)
+			s.expireAt = max(s.expireAt, now+expirePause)
 			for _, id := range overdue {
 				s.h.Probe().Mark(host.Event{Name: PointExpired, A: int64(id)})
 				s.end(id)

@@ -79,13 +79,17 @@ func inWorld(seed uint64, client func(w *sim.World, h host.Host) error) error {
 }
 
 func inNet(seed uint64, profile sim.NetProfile, client func(w *sim.World, h host.Host) error) error {
+	return inServer(seed, profile, small(), client)
+}
+
+func inServer(seed uint64, profile sim.NetProfile, bounds service.ServerConfig, client func(w *sim.World, h host.Host) error) error {
 	profile.SplitPermille = int(seed%4) * 100
 	config := sim.Config{Seed: seed, Net: profile, LockYieldPermille: int(seed%3) * 100, Policy: sim.Policy(seed % 3)}
 	config.PCTDepth, config.PCTSteps = 3, 3000
 	w := sim.New(config)
 	server := w.NewNode("metadata")
 	server.SetDaemon(true)
-	server.Start(func(h host.Host) error { return serve(h, addr, small(), nil) })
+	server.Start(func(h host.Host) error { return serve(h, addr, bounds, nil) })
 	n := w.NewNode("client")
 	n.Start(func(h host.Host) error {
 		err := client(w, h)

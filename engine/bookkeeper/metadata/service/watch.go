@@ -60,9 +60,27 @@ func (c *Client) unsettle(key string) {
 	if l == nil || l.waits[key] {
 		return
 	}
+	if len(l.unsettled) >= unsettledFactor*c.config.WatchesMax {
+		c.forgetSettled(l)
+	}
 	l.waits[key] = true
 	l.unsettled = append(l.unsettled, key)
 	c.work.Signal()
+}
+
+// unsettledFactor times the keys that may be watched is how many a link remembers to tell the server of.
+const unsettledFactor = 4
+
+// forgetSettled drops the keys whose watch came and went while nothing could be sent.
+func (c *Client) forgetSettled(l *link) {
+	l.unsettled = slices.DeleteFunc(l.unsettled, func(key string) bool {
+		_, wanted := c.watches[key]
+		if wanted != l.registered[key] {
+			return false
+		}
+		delete(l.waits, key)
+		return true
+	})
 }
 
 // told wakes whoever watches a key. The mutex must be held.
