@@ -227,7 +227,7 @@ func (s *Store) journalError(err error) error {
 func (s *Store) accept(appender *journal.Appender, a *Add) error {
 	l := s.table.Get(a.ledger)
 	if l == nil {
-		if s.table.Uncertain() && !a.Recovery && a.entry != 0 {
+		if s.table.Uncertain() && !a.Recovery && !(a.entry == 0 && s.config.TakesNewInDoubt) {
 			s.h.Probe().Mark(host.Event{Name: PointRefusedLimbo, A: int64(a.ledger), B: int64(a.entry)})
 			return fmt.Errorf("add entry %d of ledger %d, which may have been lost here: %w", a.entry, a.ledger, ErrUnknown)
 		}

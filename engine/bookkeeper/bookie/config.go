@@ -31,6 +31,11 @@ type Config struct {
 	RetryPause         time.Duration // after a checkpoint that failed
 	EntryBytesMax      int           // longest stored entry, below nettyMaxFrameSizeBytes
 	BatchBytesMax      int64         // longest batch that Submit takes, journal framing included
+
+	// TakesNewInDoubt has a bookie in doubt take a ledger that begins here with an ordinary add of entry 0 for new. That
+	// is for one whose doubt nobody ends: an acknowledged fence of a ledger without entries may have been lost. A process
+	// that calls SettleDoubt turns it off.
+	TakesNewInDoubt bool
 }
 
 // DefaultConfig returns the settings for a real machine.
@@ -42,6 +47,7 @@ func DefaultConfig() Config {
 		SlowFromPercent: 70, SlowestDelay: 20 * time.Millisecond,
 		CheckpointInterval: 10 * time.Second, RetryPause: time.Second,
 		EntryBytesMax: 5<<20 - 500, BatchBytesMax: 8 << 20,
+		TakesNewInDoubt: true,
 	}
 }
 

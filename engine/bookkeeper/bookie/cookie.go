@@ -9,6 +9,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/bookkeeper/bookie/lastmark"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
+	"lakebed/engine/bookkeeper/protobuf"
 	"lakebed/engine/host"
 	"lakebed/engine/record"
 )
@@ -27,6 +28,7 @@ type Cookie struct {
 	BookieHost string
 	JournalDir string
 	LedgerDirs string
+	IndexDirs  string // of a Java bookie that keeps its indexes apart; as LedgerDirs
 	InstanceID string
 }
 
@@ -34,31 +36,46 @@ func (c Config) cookie() Cookie {
 	return Cookie{BookieHost: c.BookieID, JournalDir: JournalVolume, LedgerDirs: "1\t" + LedgerVolume, InstanceID: c.InstanceID}
 }
 
-// Encode returns the cookie's text: the version, then protobuf text format.
+// Encode returns the cookie's text: the version, then CookieFormat as protobuf text.
 func (c Cookie) Encode() []byte {
-	return fmt.Appendf(nil, "%s\nbookieHost: %q\njournalDir: %q\nledgerDirs: %q\ninstanceId: %q\n",
-		cookieVersion, c.BookieHost, c.JournalDir, c.LedgerDirs, c.InstanceID)
+	b := []byte(cookieVersion + "\n")
+	b = protobuf.AppendText(b, "bookieHost", c.BookieHost)
+	b = protobuf.AppendText(b, "journalDir", c.JournalDir)
+	b = protobuf.AppendText(b, "ledgerDirs", c.LedgerDirs)
+	b = protobuf.AppendText(b, "instanceId", c.InstanceID)
+	if c.IndexDirs != "" {
+		b = protobuf.AppendText(b, "indexDirs", c.IndexDirs)
+	}
+	return b
 }
 
-// DecodeCookie reads a cookie's text. Fields it does not know are an error.
+// DecodeCookie reads a cookie's text. Fields it does not know are an error, as are those that come twice: they might be
+// another reason to refuse the directories.
 func DecodeCookie(text []byte) (Cookie, error) {
 	version, rest, _ := strings.Cut(string(text), "\n")
 	if version != cookieVersion {
 		return Cookie{}, fmt.Errorf("cookie version %.20q, want %q: %w", version, cookieVersion, ErrCookie)
 	}
-	var c Cookie
-	fields := map[string]*string{
-		"bookieHost": &c.BookieHost, "journalDir": &c.JournalDir, "ledgerDirs": &c.LedgerDirs, "instanceId": &c.InstanceID,
+	fields, err := protobuf.ParseText([]byte(rest))
+	if err != nil {
+		return Cookie{}, fmt.Errorf("cookie: %w: %w", ErrCookie, err)
 	}
-	for line := range strings.Lines(rest) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
-		target := fields[name]
+	var c Cookie
+	targets := map[string]*string{
+		"bookieHost": &c.BookieHost, "journalDir": &c.JournalDir, "ledgerDirs": &c.LedgerDirs, "instanceId": &c.InstanceID,
+		"indexDirs": &c.IndexDirs,
+	}
+	for _, f := range fields {
+		target := targets[f.Name]
 		if target == nil {
-			return Cookie{}, fmt.Errorf("cookie field %.40q is not known: %w", name, ErrCookie)
+			return Cookie{}, fmt.Errorf("cookie field %.40q is not known, or comes twice: %w", f.Name, ErrCookie)
 		}
-		if _, err := fmt.Sscanf(value, "%q", target); err != nil {
-			return Cookie{}, fmt.Errorf("cookie field %s is not a quoted string: %w", name, ErrCookie)
+		raw, err := f.Raw()
+		if err != nil {
+			return Cookie{}, fmt.Errorf("cookie: %w: %w", ErrCookie, err)
 		}
+		*target = string(raw)
+		delete(targets, f.Name)
 	}
 	return c, nil
 }

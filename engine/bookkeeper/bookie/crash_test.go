@@ -1,6 +1,7 @@
 package bookie_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -40,6 +41,7 @@ type trial struct {
 	disturbed bool // a life did not end as it should
 	checking  int  // lives that only check, so far
 	unknown   int
+	settled   int // times that doubt was ended
 	failed    error
 }
 
@@ -109,7 +111,7 @@ func (t *trial) next(err error, crashed bool) {
 func (t *trial) scenarioIsOver() bool { return t.disturbed || t.life >= 2 }
 
 func (t *trial) boot(h host.Host) error {
-	s, err := bookie.Open(h, h.Root(), tinyConfig())
+	s, err := bookie.Open(h, h.Root(), strictConfig())
 	if err != nil {
 		return err
 	}
@@ -139,10 +141,37 @@ func (t *trial) late(c *clients) error {
 		return nil
 	}
 	t.unknown += v.unknown
+	if err := t.settle(c.store, &v); err != nil {
+		t.failed = fmt.Errorf("life %d, after %v calls in the lives before: end of doubt: %w", t.life, t.perLife, err)
+		return nil
+	}
 	t.checking++
 	c.lateLife(ledger.ID(100 * t.checking))
 	return nil
 }
+
+// settle ends the doubt, if there is any, with a list of every ledger that clients know of: all that they know holds as
+// before, and nobody else's ledger is unknown.
+func (t *trial) settle(s *bookie.Store, v *verdict) error {
+	if !s.InDoubt() {
+		return nil
+	}
+	if v.certain {
+		return errors.New("nothing can have been torn, and the bookie is in doubt")
+	}
+	if err := s.SettleDoubt(host.SortedKeys(t.truth.ledgers)); err != nil {
+		return err
+	}
+	t.settled++
+	if _, err := s.Read(unheardLedger, 0); s.InDoubt() || !errors.Is(err, bookie.ErrNoLedger) {
+		return fmt.Errorf("in doubt: %v; a ledger that nobody knows: %w", s.InDoubt(), orTaken(err))
+	}
+	// What was never written is in limbo now, or absent if it was deleted.
+	return t.truth.check(s, &verdict{})
+}
+
+// unheardLedger is one that no scenario uses.
+const unheardLedger ledger.ID = 77_777
 
 // crashPoint is where and how a trial's bookie crashes.
 type crashPoint struct {
@@ -222,7 +251,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("LAKEBED_CRASH_SEEDS")); err == nil {
 		seeds = n
 	}
-	points, states, unknown := 0, 0, 0
+	points, states, unknown, settled := 0, 0, 0, 0
 	for seed := range uint64(seeds) {
 		for call := 1; ; call += stride {
 			ended := false
@@ -238,6 +267,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 				ended = ended || !reached
 				states++
 				unknown += trial.unknown
+				settled += trial.settled
 			}
 			if ended {
 				break
@@ -245,11 +275,11 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 			points++
 		}
 	}
-	t.Logf("%d crash points, %d trials, %d answers of unknown", points, states, unknown)
+	t.Logf("%d crash points, %d trials, %d answers of unknown, doubt ended %d times", points, states, unknown, settled)
 	if points*stride < 500 {
 		t.Errorf("only %d crash points: the scenario has become too short", points*stride)
 	}
-	if unknown == 0 {
+	if unknown == 0 || settled == 0 {
 		t.Error("no trial ever left the bookie in doubt: torn tails were not met")
 	}
 }

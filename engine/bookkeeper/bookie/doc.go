@@ -18,15 +18,23 @@
 //
 //   - An entry may be readable before it is acknowledged, and may then vanish in a crash.
 //   - An error with ErrOutcomeUnknown means neither done nor not done.
-//   - It does not settle ledgers in limbo by itself; recovery and repair do.
+//   - It does not end doubt by itself: SettleDoubt does, and repair of a ledger that is in limbo.
 //
 // # Limbo
 //
 // If the journal's last group is bad after an unclean stop, it may have been torn before it was acknowledged, or it may
 // have rotted after. It cannot name its ledgers. Every ledger known then goes into limbo: what is there is served, what
 // is not there is ErrUnknown, ordinary adds are refused with ErrUnknown since a fence may have been lost, recovery adds
-// pass. Ledgers that were not known are treated the same, except that one which begins here with an ordinary add of
-// entry 0 is taken for new, as long as the process lives or once a checkpoint has written it down.
+// pass. Ledgers that were not known are treated the same.
+//
+// SettleDoubt ends that for ledgers that were not known. A ledger is in the metadata before anything of it reaches a
+// bookie, so whoever can list the metadata can say which ledgers may have been lost. Those go into limbo one by one, and
+// any other is ordinary again. Until then one that begins here with an ordinary add of entry 0 is taken for new if
+// TakesNewInDoubt says so, as long as the process lives or once a checkpoint has written it down.
+//
+// A ledger in limbo stays there until it is deleted. Its entries come and go as in any other: recovery stores them again.
+// What was deleted before the list was made, and whose last traces here were lost, is not told from a ledger that never
+// was: reads find no ledger, and an add of a writer that knows of no deletion is stored, in a ledger that nobody can open.
 //
 // # Tasks
 //

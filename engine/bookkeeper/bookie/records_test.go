@@ -67,7 +67,7 @@ func TestGoldenCookie(t *testing.T) {
 
 // FuzzCookie: a text that is accepted says the same when it is written again.
 func FuzzCookie(f *testing.F) {
-	f.Add(Cookie{"a:1", "journal", "1\tledger", "x"}.Encode())
+	f.Add(Cookie{BookieHost: "a:1", JournalDir: "journal", LedgerDirs: "1\tledger", InstanceID: "x"}.Encode())
 	f.Add([]byte("5\n"))
 	f.Add([]byte("4\nbookieHost: \"a\"\n"))
 	f.Add([]byte("5\nbookieHost: `a`\n"))

@@ -35,6 +35,7 @@ const (
 	PointReplayed        host.Point = "bookie.replayed"          // records are in memory, nothing rewritten yet
 	PointReplayFlush     host.Point = "bookie.replay-flush"      // the cache was full during replay
 	PointLimbo           host.Point = "bookie.limbo"             // everything known went into limbo
+	PointDoubtEnded      host.Point = "bookie.doubt-ended"       // A ledgers are in limbo instead; not yet durable
 	PointServing         host.Point = "bookie.serving"
 	PointFailed          host.Point = "bookie.failed" // fail-stop
 	PointClosed          host.Point = "bookie.closed"
@@ -133,8 +134,8 @@ func (s *Store) kept(id ledger.ID) bool {
 	return l != nil && !l.Deleted
 }
 
-// List returns the ledgers that are not deleted, ascending. With ErrUnknown they are those that are known, and others may
-// have been lost.
+// List returns the ledgers that are not deleted, ascending, with those in limbo that may never have been here. With
+// ErrUnknown they are those that are known, and others may have been lost.
 func (s *Store) List() ([]ledger.ID, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

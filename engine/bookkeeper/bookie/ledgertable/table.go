@@ -85,6 +85,21 @@ func (t *Table) Limbo() {
 	})
 }
 
+// Doubt puts one ledger under doubt, whether the bookie knows it or not. What was deleted is known to be.
+func (t *Table) Doubt(id ledger.ID) {
+	l := t.Get(id)
+	if l == nil {
+		l = t.Create(id)
+	}
+	if !l.Deleted && !l.Limbo {
+		l.Limbo = true
+		t.Changed(l)
+	}
+}
+
+// Settle ends the doubt about what is not in the table. The rows in limbo stay there.
+func (t *Table) Settle() { t.uncertain = false }
+
 // Row is a row as it is written.
 type Row struct {
 	ID ledger.ID

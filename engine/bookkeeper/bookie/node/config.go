@@ -11,8 +11,8 @@ import (
 
 // Config sets up a bookie's process.
 type Config struct {
-	// Store's InstanceID is ignored: it is the cluster's, with the directories' stamp. Its BookieID is the address that
-	// clients connect to.
+	// Store's InstanceID is ignored: it is the cluster's, with the directories' stamp. So is TakesNewInDoubt. Its BookieID
+	// is the address that clients connect to.
 	Store  bookie.Config
 	Server server.Config
 	// Listen is the address to listen on, if it is not the bookie's id.
@@ -24,6 +24,9 @@ type Config struct {
 	Initialize   bool                 // makes a cluster where there is none
 	StartTimeout time.Duration        // of one attempt to reach the store at the start
 	CloseTimeout time.Duration        // for taking the key away
+
+	SettleTimeout   time.Duration // of one attempt to list all ledgers, which a bookie in doubt does
+	LimboLedgersMax int           // above that many it stays in doubt: each takes 150 bytes for as long as it is there
 
 	ReadOnly              bool          // for good: forceReadOnlyBookie
 	DiskUsageThreshold    float64       // read-only above: diskUsageThreshold
@@ -37,6 +40,7 @@ func DefaultConfig() Config {
 		Store: bookie.DefaultConfig(), Server: server.DefaultConfig(),
 		Registration: metadata.DefaultRegistrationConfig(), Retry: metadata.DefaultRetry(), Initialize: true,
 		StartTimeout: 10 * time.Second, CloseTimeout: 2 * time.Second,
+		SettleTimeout: time.Minute, LimboLedgersMax: 4 << 20,
 		DiskUsageThreshold: 0.95, DiskUsageLowWaterMark: 0.90, DiskCheckInterval: 10 * time.Second,
 	}
 }
@@ -61,6 +65,9 @@ func (c Config) Validate() error {
 	if c.StartTimeout <= 0 || c.CloseTimeout <= 0 || c.DiskCheckInterval <= 0 {
 		return fmt.Errorf("start timeout %v, close timeout %v, disk check interval %v: must be positive",
 			c.StartTimeout, c.CloseTimeout, c.DiskCheckInterval)
+	}
+	if c.SettleTimeout <= 0 || c.LimboLedgersMax < 0 {
+		return fmt.Errorf("settle timeout %v and %d ledgers in limbo: must be positive, and not negative", c.SettleTimeout, c.LimboLedgersMax)
 	}
 	if !(0 < c.DiskUsageLowWaterMark && c.DiskUsageLowWaterMark <= c.DiskUsageThreshold && c.DiskUsageThreshold <= 1) {
 		return fmt.Errorf("disk usage threshold %v and low-water mark %v: must be above 0, at most 1, and not fall",

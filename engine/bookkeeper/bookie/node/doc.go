@@ -12,6 +12,8 @@
 //     serving one goes on serving.
 //   - While a disk is full it is read-only: it refuses adds, and its key moves so that clients choose others. Fences, reads
 //     and the adds of recoveries go on as long as there is space.
+//   - A bookie that does not know what it lost in an unclean stop asks the metadata which ledgers there are, as soon as
+//     it serves and until it is told. From then on new ledgers are as welcome as ever; see "Doubt".
 //   - When the root group stops it ends in good order, and Run returns nil. When the storage had to stop, after a failed
 //     sync, everything ends and Run returns why.
 //
@@ -42,8 +44,24 @@
 // An answer to the making of the cookie may be lost, and the making may happen after this process has ended: the next one
 // then finds its own stamp.
 //
+// # Doubt
+//
+// After an unclean stop the journal's last group may be bad, and it cannot name its ledgers (package bookie, "Limbo").
+// But a ledger is in the metadata before an entry or a fence of it is sent to any bookie, and until it is deleted. So
+// every ledger that the metadata name after the start, and no other, may have lost something here; those go into limbo.
+//
+//   - All ledgers count, not only those whose metadata name this bookie. A writer that replaces a bookie stores entries
+//     on the new one before the metadata name it, and counts them once they do: an entry that was acknowledged here and
+//     lost may come to count after the list was made.
+//   - A deleted ledger is in no list. If its fence was lost here, a writer that was shut out may store entries again, in
+//     a ledger that no reader can open any more. As with every deletion, the writer finds out when it next changes or
+//     closes the ledger.
+//
+// Until it is settled the bookie takes no ordinary adds of ledgers that it does not know. Writers replace it.
+//
 // # Who owns what
 //
 // Run's task runs everything. It owns the storage, the server, the registration, and the task "disk-usage" in a child
-// group "bookie-node". It ends them in the reverse order.
+// group "bookie-node". It ends them in the reverse order. The task "settle-doubt" in the group "bookie-doubt" waits for
+// checkpoints, so it is stopped first and waited for when the storage has closed.
 package node

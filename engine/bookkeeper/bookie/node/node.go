@@ -22,17 +22,22 @@ const (
 	PointDiskFull      host.Point = "node.disk-full"       // A percent are used: it becomes read-only
 	PointDiskRoom      host.Point = "node.disk-room"       // A percent are used: it becomes writable
 	PointEnded         host.Point = "node.ended"           // in good order
+
+	PointDoubtSettled host.Point = "node.doubt-settled" // A ledgers are in limbo, after B attempts that failed
+	PointDoubtStays   host.Point = "node.doubt-stays"   // there are more ledgers than LimboLedgersMax
 )
 
 // node is one run of a bookie.
 type node struct {
 	h      host.Host
 	g      host.Group // of tasks that end before the storage closes
+	doubts host.Group // of the task that settles doubt, which waits for the storage and ends behind it
 	config Config
 	id     ledger.BookieID
 
 	metadata metadata.Store
 	cookies  *metadata.Cookies
+	ledgers  *metadata.Ledgers // nil unless the storage is in doubt
 
 	store        *bookie.Store
 	server       *server.Server
@@ -46,7 +51,7 @@ func Run(h host.Host, store metadata.Store, config Config) error {
 		return fmt.Errorf("bookie configuration: %w", err)
 	}
 	n := &node{
-		h: h, g: h.Root().New("bookie-node"), config: config, id: ledger.BookieID(config.Store.BookieID), metadata: store,
+		h: h, g: h.Root().New("bookie-node"), doubts: h.Root().New("bookie-doubt"), config: config, id: ledger.BookieID(config.Store.BookieID), metadata: store,
 		cookies: metadata.NewCookies(h, h.Root(), store, config.Registration.Layout, config.Retry),
 	}
 	err := n.start()
@@ -72,6 +77,7 @@ func (n *node) start() error {
 	if err != nil {
 		return err
 	}
+	n.config.Store.TakesNewInDoubt = false // settleDoubt knows what is new
 	if n.store, err = bookie.Open(n.h, n.h.Root(), n.config.Store); errors.Is(err, bookie.ErrCookie) {
 		return n.refused("%w", err)
 	} else if err != nil {
@@ -97,6 +103,10 @@ func (n *node) start() error {
 	n.server.SetReadOnly(registration.Mode == metadata.ReadOnly)
 	n.registration = metadata.Register(n.h, n.h.Root(), n.metadata, registration)
 	n.g.Go("disk-usage", func() { n.watchDisks(registration.Mode) })
+	if n.store.InDoubt() {
+		n.ledgers = n.newLedgers()
+		n.doubts.Go("settle-doubt", n.settleDoubt)
+	}
 	return nil
 }
 
@@ -111,7 +121,9 @@ func (c Config) registration() metadata.RegistrationConfig {
 // close ends what was started: clients are told first, and the storage goes last.
 func (n *node) close() error {
 	n.g.Stop()
+	n.doubts.Stop()
 	n.g.Wait()
+	defer n.doubts.Wait()
 	if n.registration != nil {
 		n.registration.Close(host.Within(n.h, nil, n.config.CloseTimeout))
 	}

@@ -333,6 +333,8 @@ func TestWrongSettingsAreTold(t *testing.T) {
 		"retry":     func(c *node.Config) { c.Retry.AttemptsMax = 0 },
 		"start":     func(c *node.Config) { c.StartTimeout = 0 },
 		"close":     func(c *node.Config) { c.CloseTimeout = 0 },
+		"settle":    func(c *node.Config) { c.SettleTimeout = 0 },
+		"limbo":     func(c *node.Config) { c.LimboLedgersMax = -1 },
 		"disk":      func(c *node.Config) { c.DiskCheckInterval = 0 },
 		"marks":     func(c *node.Config) { c.DiskUsageLowWaterMark = 0.96 },
 		"threshold": func(c *node.Config) { c.DiskUsageThreshold = 1.01 },
