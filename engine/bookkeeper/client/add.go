@@ -125,6 +125,9 @@ func (s *sender) newAdd() *add {
 // answered takes an add back.
 func (s *sender) answered(a *add) {
 	s.underWay--
+	if errors.Is(a.Err, host.ErrTimeout) {
+		s.client.pool.Suspect(a.bookie) // so that it is not chosen again to replace another one
+	}
 	l := a.load
 	l.adds--
 	l.bytes -= a.bytes

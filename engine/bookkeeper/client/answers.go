@@ -139,15 +139,15 @@ func (c *Client) choose(n int, exclude []ledger.BookieID) ([]ledger.BookieID, er
 // just gone.
 func (c *Client) writable() ([]ledger.BookieID, error) {
 	scope := c.scope()
-	if err := c.store.Sync(scope); err != nil {
-		return nil, fmt.Errorf("list bookies: %w", err)
-	}
 	layout := c.ledgers.Layout()
-	names, err := c.store.List(layout.WritableRoot(), scope)
-	if err != nil {
-		return nil, fmt.Errorf("list bookies: %w", err)
-	}
-	readOnly, err := c.store.List(layout.ReadOnlyRoot(), scope)
+	var names, readOnly []string
+	err := metadata.Latest(c.store, scope, func() (err error) {
+		if names, err = c.store.List(layout.WritableRoot(), scope); err != nil {
+			return err
+		}
+		readOnly, err = c.store.List(layout.ReadOnlyRoot(), scope)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list bookies: %w", err)
 	}

@@ -2,11 +2,13 @@ package client
 
 import (
 	"errors"
+	"math"
 
 	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/client/pool"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
 )
 
 // batchLimits bound a batch read's answer.
@@ -18,91 +20,95 @@ type batchLimits struct {
 // errBatchLost: the bookie ended the connection instead of answering a batch read.
 var errBatchLost = errors.New("batch read cost the connection")
 
+// hangsUp reports whether an error is what a bookie from before batch reads does at one: it ends the connection. One that
+// this client gave up, since the bookie owed answers for too long, is another matter.
+func hangsUp(err error) bool {
+	return errors.Is(err, channel.ErrBroken) && !errors.Is(err, pool.ErrUnavailable) && !errors.Is(err, host.ErrTimeout)
+}
+
 // batch reads following entries with one request: the verified prefix of what one replica answers, and at least the first
 // entry. All of them must lie in one fragment whose bookies hold every entry.
 func (f *fetcher) batch(first ledger.EntryID, limits batchLimits) (*Entries, error) {
-	one := f.newFetch(first)
-	one.Operation = wire.BatchRead
-	one.MaxCount = int32(limits.count)
-	one.MaxSize = min(limits.sizeBytes, int64(f.reader.client.config.Pool.Channel.FrameBytesMax))
-	for f.ask(one) {
-		_, _ = f.queue.Take(nil)
-		f.underWay--
-		err := one.Err
-		if err == nil {
-			var entries *Entries
-			if entries, err = f.prefix(one, limits.count); err == nil {
-				return entries, nil
-			}
-			err = f.damaged(one, err)
-		}
-		f.failed(one, err)
-		// Bookies from before batch reads hang up at one. It is not tried on the others: each would cost a connection
-		// that carries other requests.
-		if errors.Is(err, channel.ErrBroken) && !errors.Is(err, pool.ErrUnavailable) {
-			f.reader.mark(PointBatchPaused, first, string(one.replicas.current()))
-			return nil, errBatchLost
-		}
+	one := f.start(&fetch{
+		first: first, end: first + ledger.EntryID(limits.count), batch: true,
+		size: min(limits.sizeBytes, int64(f.reader.client.config.Pool.Channel.FrameBytesMax)),
+	})
+	for !one.over {
+		f.step()
 	}
-	return nil, f.exhausted(one)
+	f.ended = nil
+	if one.lost != "" {
+		return nil, errBatchLost
+	}
+	if one.err != nil {
+		return nil, one.err
+	}
+	entries := &Entries{}
+	entries.add(one)
+	return entries, nil
 }
 
 // prefix verifies a batch read's answer in order, up to the first entry that is not what it should be. An error means
 // that this is the very first.
-func (f *fetcher) prefix(one *fetch, count int) (*Entries, error) {
-	if len(one.Entries) == 0 {
+func (f *fetcher) prefix(one *fetch, a *attempt) ([]Entry, error) {
+	count := int(one.end - one.first)
+	if len(a.Entries) == 0 {
 		return nil, channel.ErrProtocol
 	}
-	entries := &Entries{List: make([]Entry, 0, min(count, len(one.Entries)))}
-	for i, stored := range one.Entries[:min(count, len(one.Entries))] {
+	entries := make([]Entry, 0, min(count, len(a.Entries)))
+	for i, stored := range a.Entries[:min(count, len(a.Entries))] {
 		entry, err := verified(f.digester, stored, f.reader.id, one.first+ledger.EntryID(i))
 		if err != nil && i == 0 {
 			return nil, err
 		}
 		if err != nil {
-			f.reader.mark(PointBatchCut, one.first+ledger.EntryID(i), string(one.replicas.current()))
+			f.reader.mark(PointBatchCut, one.first+ledger.EntryID(i), string(a.bookie))
 			break
 		}
-		entries.List = append(entries.List, entry)
+		entries = append(entries, entry)
 	}
-	if len(entries.List) < count {
-		f.reader.mark(PointBatchShort, entries.end(), string(one.replicas.current()))
+	if len(entries) < count {
+		f.reader.mark(PointBatchShort, one.first+ledger.EntryID(len(entries)), string(a.bookie))
 	}
-	entries.answers = append(entries.answers, &one.Request)
 	return entries, nil
 }
 
 // likeBatch reads what a batch read would return with single reads. How many come is guessed from the first entry's
-// size, and what goes beyond the bound is cut off.
+// size, and what goes beyond the bound is cut off. The guess alone would be no bound: a short entry may stand before long
+// ones.
 func (f *fetcher) likeBatch(first ledger.EntryID, limits batchLimits) (*Entries, error) {
-	entries, err := f.singles(first, 1)
-	if err != nil || limits.count == 1 {
-		return entries, err
+	c := collector{fetcher: f, parallel: f.reader.client.config.ReadsInFlight, bytesMax: math.MaxInt64}
+	c.todo = []span{{first, first + 1}}
+	if err := c.collect(); err != nil {
+		c.release()
+		return nil, err
 	}
-	perEntry := f.frameBytes(&entries.List[0])
-	used := wire.BatchResponseOverheadBytes + perEntry
-	guess := min(int64(limits.count-1), max(0, limits.sizeBytes-used)/perEntry)
-	if guess == 0 {
-		return entries, nil
+	perEntry := f.frameBytes(&c.done[0].result[0])
+	left := max(0, limits.sizeBytes-wire.BatchResponseOverheadBytes-perEntry)
+	if guess := min(int64(limits.count-1), left/perEntry); guess > 0 {
+		c.todo = []span{{first + 1, first + 1 + ledger.EntryID(guess)}}
+		c.bytesMax = limits.sizeBytes
+		_ = c.collect() // the prefix is an answer; whoever asks for the next entry learns why there is no more
 	}
-	more, err := f.singles(first+1, int(guess))
-	if err != nil {
-		return entries, nil // the prefix is an answer; whoever asks for the next entry learns why
-	}
-	fitting := 0
-	for i := range more.List {
-		used += f.frameBytes(&more.List[i])
-		if used > limits.sizeBytes {
+	entries := c.prefix(first)
+	f.cut(entries, limits)
+	return entries, nil
+}
+
+// cut releases the entries behind the first that do not fit into a batch read's answer.
+func (f *fetcher) cut(entries *Entries, limits batchLimits) {
+	used, fitting := int64(wire.BatchResponseOverheadBytes), 0
+	for i := range entries.List {
+		used += f.frameBytes(&entries.List[i])
+		if i > 0 && used > limits.sizeBytes {
 			break
 		}
 		fitting++
 	}
-	for _, answer := range more.answers[fitting:] {
+	for _, answer := range entries.answers[fitting:] {
 		answer.Release()
 	}
-	more.List, more.answers = more.List[:fitting], more.answers[:fitting]
-	entries.take(more)
-	return entries, nil
+	entries.List, entries.answers = entries.List[:fitting], entries.answers[:fitting]
 }
 
 // frameBytes is what an entry takes in the frame of a batch read's answer.

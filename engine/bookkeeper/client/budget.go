@@ -6,9 +6,10 @@ import (
 
 // budget bounds the bytes of appends under way in all writers of a client together. It is soft by one entry a task.
 type budget struct {
-	mutex host.Mutex
-	room  host.Cond
-	left  int64
+	mutex   host.Mutex
+	room    host.Cond
+	left    int64
+	waiting int // those that come later must not pass them: a busy writer would starve the others
 }
 
 func newBudget(h host.Host, g host.Group, bytes int64) *budget {
@@ -22,12 +23,15 @@ func (b *budget) take(bytes int64, full func(), refused func() error) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	defer b.pass()
-	for b.left <= 0 {
+	for turn := false; b.left <= 0 || b.waiting > 0 && !turn; turn = true {
 		if err := refused(); err != nil {
 			return err
 		}
 		full()
-		if !b.room.Wait() {
+		b.waiting++
+		more := b.room.Wait()
+		b.waiting--
+		if !more {
 			return ErrClientClosed
 		}
 	}

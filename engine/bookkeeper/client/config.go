@@ -24,8 +24,14 @@ type Config struct {
 	// AppendBytesMax bounds the stored bytes in the windows of all writers together, soft by one entry a task.
 	AppendBytesMax int64
 
-	ReadsInFlight  int // single reads of one call at a time
-	ReadEntriesMax int // entries of one Read or BatchRead
+	// SpeculativeReadTimeout is for how long a replica may be silent until the next one is asked as well:
+	// speculativeReadTimeout. Zero: it is waited for as long as ReadTimeout.
+	SpeculativeReadTimeout time.Duration
+
+	ReadsInFlight   int   // single reads of one call at a time
+	BatchesInFlight int   // batch reads of one Read at a time
+	ReadEntriesMax  int   // entries of one Read or BatchRead
+	ReadBytesMax    int64 // stored bytes of one Read, soft by what is in flight
 	// BatchReads lets reads of unstriped ledgers ask for many entries at once: batchReadEnabled.
 	BatchReads bool
 	// BatchPause is for how long a reader does without batch reads after one cost it its connection, as a bookie does that
@@ -51,7 +57,8 @@ func DefaultConfig() Config {
 		Pool:       pool.DefaultConfig(),
 		AddTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, MetadataTimeout: 10 * time.Second,
 		WindowEntries: 4096, WindowBytes: 32 << 20, AppendBytesMax: 256 << 20,
-		ReadsInFlight: 64, ReadEntriesMax: 64 << 10, BatchReads: true, BatchPause: time.Minute,
+		SpeculativeReadTimeout: 2 * time.Second,
+		ReadsInFlight:          64, BatchesInFlight: 4, ReadEntriesMax: 64 << 10, ReadBytesMax: 256 << 20, BatchReads: true, BatchPause: time.Minute,
 		RecoveryReads: 32,
 		Ledgers:       metadata.DefaultLedgersConfig(), RetryPauseMin: 100 * time.Millisecond, RetryPauseMax: 2 * time.Second,
 		PollMin: 100 * time.Millisecond, PollMax: time.Second,
@@ -70,9 +77,12 @@ func (c Config) Validate() error {
 		return fmt.Errorf("window of %d entries and %d bytes, %d bytes of all: must be positive",
 			c.WindowEntries, c.WindowBytes, c.AppendBytesMax)
 	}
-	if min(c.ReadsInFlight, c.ReadEntriesMax, c.RecoveryReads) < 1 || c.BatchPause < 0 {
-		return fmt.Errorf("reads in flight %d, entries %d, recovery reads %d, batch pause %v: too low",
-			c.ReadsInFlight, c.ReadEntriesMax, c.RecoveryReads, c.BatchPause)
+	if min(c.ReadsInFlight, c.BatchesInFlight, c.ReadEntriesMax, c.RecoveryReads) < 1 || c.ReadBytesMax < 1 {
+		return fmt.Errorf("reads in flight %d, batches %d, entries %d, bytes %d, recovery reads %d: must be positive",
+			c.ReadsInFlight, c.BatchesInFlight, c.ReadEntriesMax, c.ReadBytesMax, c.RecoveryReads)
+	}
+	if c.BatchPause < 0 || c.SpeculativeReadTimeout < 0 {
+		return fmt.Errorf("batch pause %v, speculative read timeout %v: must not be negative", c.BatchPause, c.SpeculativeReadTimeout)
 	}
 	if c.ReadEntriesMax > math.MaxInt32 {
 		return fmt.Errorf("%d entries of one read: more than a batch read can ask for", c.ReadEntriesMax)

@@ -16,8 +16,12 @@
 //   - After Open the ledger's end is final, and everything that was acknowledged lies before it.
 //   - Memory is bounded. Append waits while the writer's window is full (Config.WindowEntries, WindowBytes), while all
 //     writers together hold too much (AppendBytesMax), and while a bookie of the ensemble owes the answers to twice a
-//     window: one that the ack quorum does not wait for slows the writer down before it fills memory. What reads return
-//     is bounded by what they ask for, at most Config.ReadEntriesMax entries.
+//     window: one that the ack quorum does not wait for slows the writer down before it fills memory. Who waits is let in
+//     before who comes later. A Read returns at most Config.ReadEntriesMax entries of ReadBytesMax bytes, a BatchRead
+//     besides what its own bounds say.
+//   - One bookie that hangs costs a reader little. When it has been silent for Config.SpeculativeReadTimeout the next
+//     replica is asked as well, and the first good copy wins; for a while after that, and after a timeout, readers and
+//     writers prefer other bookies (pool.Config.SuspectPause). Reader.WaitFor ends in time whatever bookies do.
 //
 // # What it does not promise
 //
@@ -59,5 +63,6 @@
 // ReadLastConfirmedOp, LedgerOpenOp), with these differences: batch reads end at the LAC, the fragment and the closed
 // length; recovery reads in parallel; the entries that a recovery writes again carry no LAC but the one it started from,
 // since another recovery may yet close the ledger in front of them; the window is bounded by default; batch reads are
-// given up for a while, not for ever, when one costs the connection.
+// given up for a while, not for ever, when one costs the connection. A speculative read is sent when the bookies asked have
+// answered nothing since they were asked; BookKeeper's one is not sent once they have answered anything in the same call.
 package client

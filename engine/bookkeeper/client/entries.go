@@ -34,16 +34,6 @@ func (e *Entries) Release() {
 	e.List, e.answers = nil, nil
 }
 
-// take moves the entries of another read to the end of these.
-func (e *Entries) take(other *Entries) {
-	e.List = append(e.List, other.List...)
-	e.answers = append(e.answers, other.answers...)
-	other.List, other.answers = nil, nil
-}
-
-// end is the entry behind the last.
-func (e *Entries) end() ledger.EntryID { return e.List[len(e.List)-1].ID + 1 }
-
 // verified makes an entry of stored bytes, which must be the one asked for; ledger.NoEntry asks for any of the ledger.
 func verified(d *ledger.Digester, stored []byte, id ledger.ID, entry ledger.EntryID) (Entry, error) {
 	payload, err := d.Verify(stored, id, entry)

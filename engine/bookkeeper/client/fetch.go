@@ -1,125 +1,232 @@
 package client
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/bookkeeper/wire"
 	"lakebed/engine/host"
-	"lakebed/internal/invariant"
 )
 
-// fetch is one read on its way through the replicas of an entry: a single read, or a batch read that starts there.
+// PointSpeculativeRead: a replica was silent for so long that another one is asked as well. Extra: the other one.
+const PointSpeculativeRead host.Point = "client.speculative-read"
+
+// fetch is one entry, or a batch that starts with it, on its way through the replicas.
 type fetch struct {
-	channel.Request
-	queue    *host.Queue[*fetch]
 	replicas replicas
 	first    ledger.EntryID
-	result   Entry // of a single read
+	end      ledger.EntryID // behind the last entry that is wanted
+	batch    bool
+	size     int64 // of a batch: bound on the answer's frame
+
+	asking int             // attempts without an answer
+	asked  []*attempt      // all attempts, at most one a replica
+	due    time.Duration   // when another replica is asked although none has failed
+	result []Entry         // the verified prefix of the answer
+	answer *attempt        // holds the result's memory
+	err    error           // why there is no result
+	lost   ledger.BookieID // the bookie that ended the connection instead of answering a batch read
+	over   bool
 }
 
-// Completed hands the fetch to the task that waits for it.
-func (f *fetch) Completed(*channel.Request) {
-	taken := f.queue.Offer(f)
-	invariant.Check(taken, "a queue of fetches has room for all that are under way")
-}
+// next is the first entry that a fetch which is over has not brought.
+func (one *fetch) next() ledger.EntryID { return one.first + ledger.EntryID(len(one.result)) }
 
 // fetcher reads for one call, in the caller's task.
+//
+// A replica that is silent is not waited for as long as a request lasts: after Config.SpeculativeReadTimeout the next one
+// is asked as well, and the first good copy wins. "Silent" means that none of the bookies that were asked for this entry
+// has answered anything since: one that is slow under load would only get slower by reading everything twice.
 type fetcher struct {
 	reader   *Reader
 	metadata *ledger.Metadata
 	digester *ledger.Digester
-	queue    *host.Queue[*fetch]
-	underWay int
+	inbox    *inbox
+	spare    []*attempt
+	active   []*fetch
+	ended    []*fetch // since the last step
+	heard    map[ledger.BookieID]time.Duration
 }
 
 func (r *Reader) newFetcher(m *ledger.Metadata, d *ledger.Digester) *fetcher {
-	c := r.client
 	return &fetcher{
-		reader: r, metadata: m, digester: d,
-		queue: host.NewQueue[*fetch](c.h, c.tasks, "read", c.config.ReadsInFlight),
+		reader: r, metadata: m, digester: d, inbox: newInbox(r.client), heard: make(map[ledger.BookieID]time.Duration),
 	}
 }
 
-func (f *fetcher) newFetch(first ledger.EntryID) *fetch {
-	one := &fetch{queue: f.queue, replicas: replicasOf(f.metadata, first), first: first}
-	one.Request = channel.Request{
-		Operation: wire.Read, Ledger: f.reader.id, Entry: first, Done: one,
+// close ends the reading. Answers that are still to come release themselves.
+func (f *fetcher) close() { f.inbox.end() }
+
+// start begins to fetch the entries from first to end, as a batch or as one entry. It may be over already.
+func (f *fetcher) start(one *fetch) *fetch {
+	one.replicas = replicasOf(f.metadata, one.first, f.reader.client.pool.Avoided)
+	f.active = append(f.active, one)
+	if !f.ask(one) {
+		f.finish(one)
 	}
 	return one
 }
 
 // ask sends a fetch to the next replica that takes it; false if none is left.
 func (f *fetcher) ask(one *fetch) bool {
+	c := f.reader.client
 	for {
 		bookie, ok := one.replicas.next()
 		if !ok {
 			return false
 		}
-		one.Timeout = f.reader.client.config.ReadTimeout // the pool shortens it by what a request waited
-		err := f.reader.client.pool.Offer(bookie, &one.Request)
-		if err == nil {
-			f.underWay++
-			return true
+		a := &attempt{fetch: one, bookie: bookie, inbox: f.inbox}
+		a.Request = channel.Request{
+			Operation: wire.Read, Ledger: f.reader.id, Entry: one.first, Timeout: c.config.ReadTimeout, Done: a,
 		}
-		f.failed(one, err)
+		if one.batch {
+			a.Operation, a.MaxCount, a.MaxSize = wire.BatchRead, int32(one.end-one.first), one.size
+		}
+		err := c.pool.Offer(bookie, &a.Request)
+		if err != nil {
+			f.failed(one, bookie, err)
+			continue
+		}
+		one.asking++
+		one.asked = append(one.asked, a)
+		one.due = never
+		if c.config.SpeculativeReadTimeout > 0 {
+			one.due = c.h.Elapsed() + c.config.SpeculativeReadTimeout
+		}
+		return true
 	}
 }
 
-// failed takes note of the failure of the replica that was asked last.
-func (f *fetcher) failed(one *fetch, err error) {
+// failed takes note of the failure of a replica.
+func (f *fetcher) failed(one *fetch, bookie ledger.BookieID, err error) {
 	one.replicas.failed(err)
-	f.reader.mark(PointReadFailover, one.first, string(one.replicas.current()))
+	f.reader.mark(PointReadFailover, one.first, string(bookie))
 }
 
-// singles reads following entries one by one, several at a time. The entries that were read are released on an error.
-func (f *fetcher) singles(first ledger.EntryID, count int) (*Entries, error) {
-	all := make([]*fetch, 0, count)
-	var failure error
-	var batch []*fetch
-	for {
-		for failure == nil && len(all) < count && f.underWay < f.reader.client.config.ReadsInFlight {
-			one := f.newFetch(first + ledger.EntryID(len(all)))
-			all = append(all, one)
-			if !f.ask(one) {
-				failure = f.exhausted(one)
-			}
+// step waits for an answer, or until it is time to ask another replica, and returns the fetches that are over since the
+// last step. What it returns is whole until the next step.
+func (f *fetcher) step() []*fetch {
+	if len(f.ended) == 0 {
+		f.spare = f.inbox.take(f.spare, f.earliest())
+		for _, a := range f.spare {
+			f.answered(a)
 		}
-		if f.underWay == 0 {
-			break
-		}
-		// The queue's group stops only when no call is left, so everything under way comes back.
-		batch, _ = f.queue.Take(batch)
-		for _, one := range batch {
-			f.underWay--
-			if !f.verify(one) && (failure != nil || !f.ask(one)) && failure == nil {
-				failure = f.exhausted(one)
-			}
+		f.speculate()
+	}
+	ended := f.ended
+	f.ended = nil
+	return ended
+}
+
+// earliest is when the first of the fetches is due.
+func (f *fetcher) earliest() time.Duration {
+	due := never
+	for _, one := range f.active {
+		if one.replicas.left() {
+			due = min(due, one.due)
 		}
 	}
-	return gather(all, failure)
+	return due
 }
 
-// verify checks a single read's answer; false if the replica failed.
-func (f *fetcher) verify(one *fetch) bool {
-	err := one.Err
+// speculate asks other replicas for the entries that are due.
+func (f *fetcher) speculate() {
+	now := f.reader.client.h.Elapsed()
+	patience := f.reader.client.config.SpeculativeReadTimeout
+	for _, one := range f.active {
+		if now < one.due || !one.replicas.left() {
+			continue
+		}
+		if heard := f.lastHeard(one); heard > one.due-patience {
+			one.due = heard + patience
+			continue
+		}
+		for _, a := range one.asked {
+			f.reader.client.pool.Suspect(a.bookie)
+		}
+		if f.ask(one) {
+			f.reader.mark(PointSpeculativeRead, one.first, string(one.asked[len(one.asked)-1].bookie))
+		}
+	}
+}
+
+// lastHeard is when one of the bookies that were asked for an entry last answered anything to this call.
+func (f *fetcher) lastHeard(one *fetch) time.Duration {
+	heard := time.Duration(-1)
+	for _, a := range one.asked {
+		if at, ok := f.heard[a.bookie]; ok {
+			heard = max(heard, at)
+		}
+	}
+	return heard
+}
+
+// answered takes in one replica's answer.
+func (f *fetcher) answered(a *attempt) {
+	one := a.fetch
+	one.asking--
+	err := a.Err
+	if err == nil || !errors.Is(err, host.ErrTimeout) && !errors.Is(err, channel.ErrBroken) {
+		f.heard[a.bookie] = f.reader.client.h.Elapsed()
+	}
+	if errors.Is(err, host.ErrTimeout) {
+		f.reader.client.pool.Suspect(a.bookie)
+	}
+	if one.over {
+		a.Release() // another replica was faster
+		return
+	}
 	if err == nil {
-		if one.result, err = verified(f.digester, one.Entries[0], f.reader.id, one.first); err == nil {
-			return true
+		if err = f.verify(one, a); err == nil {
+			f.finish(one)
+			return
 		}
-		err = f.damaged(one, err)
 	}
-	f.failed(one, err)
-	return false
+	f.failed(one, a.bookie, err)
+	if one.batch && hangsUp(err) {
+		// It is not tried on the others: each would cost a connection that carries other requests.
+		f.reader.mark(PointBatchPaused, one.first, string(a.bookie))
+		one.lost = a.bookie
+		f.finish(one)
+		return
+	}
+	if !f.ask(one) && one.asking == 0 {
+		f.finish(one)
+	}
 }
 
-// damaged names the bookie whose answer is not the entry, and gives the answer's memory back.
-func (f *fetcher) damaged(one *fetch, err error) error {
-	bookie := one.replicas.current()
-	one.Release()
-	f.reader.mark(PointBadDigest, one.first, string(bookie))
-	return fmt.Errorf("from %s: %w", bookie, err)
+// verify checks an answer. An error names the bookie that gave it.
+func (f *fetcher) verify(one *fetch, a *attempt) error {
+	var err error
+	if one.batch {
+		one.result, err = f.prefix(one, a)
+	} else {
+		var entry Entry
+		if entry, err = verified(f.digester, a.Entries[0], f.reader.id, one.first); err == nil {
+			one.result = []Entry{entry}
+		}
+	}
+	if err == nil {
+		one.answer = a
+		return nil
+	}
+	a.Release()
+	f.reader.mark(PointBadDigest, one.first, string(a.bookie))
+	return fmt.Errorf("from %s: %w", a.bookie, err)
+}
+
+// finish ends a fetch: with a result, or since no replica is left.
+func (f *fetcher) finish(one *fetch) {
+	one.over = true
+	if one.answer == nil && one.lost == "" {
+		one.err = f.exhausted(one)
+	}
+	f.active = slices.DeleteFunc(f.active, func(each *fetch) bool { return each == one })
+	f.ended = append(f.ended, one)
 }
 
 // exhausted is the error of a fetch that no replica could answer.
@@ -133,21 +240,3 @@ func (f *fetcher) exhausted(one *fetch) error {
 	}
 	return fmt.Errorf("read entry %d of ledger %d: %w", one.first, f.reader.id, err)
 }
-
-func gather(all []*fetch, failure error) (*Entries, error) {
-	entries := &Entries{}
-	for _, one := range all {
-		if one.memoryHeld() {
-			entries.List = append(entries.List, one.result)
-			entries.answers = append(entries.answers, &one.Request)
-		}
-	}
-	if failure != nil {
-		entries.Release()
-		return nil, failure
-	}
-	return entries, nil
-}
-
-// memoryHeld reports whether the fetch holds an answer.
-func (f *fetch) memoryHeld() bool { return len(f.Entries) > 0 }

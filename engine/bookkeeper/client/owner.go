@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"strings"
 
 	"lakebed/engine/bookkeeper/client/protocol"
 	"lakebed/engine/bookkeeper/ledger"
@@ -134,10 +135,29 @@ func (w *Writer) acked(e *protocol.Effect) {
 	w.mutex.Lock()
 	w.confirmed, w.length = e.LAC, e.Length
 	w.mutex.Unlock()
+	counted := ""
+	if w.client.h.Probe().Active() {
+		counted = countedText(e)
+	}
 	for entry := e.First; entry <= e.Last; entry++ {
-		w.client.mark(PointAcked, w.id, entry, "")
+		w.client.mark(PointAcked, w.id, entry, counted)
 		w.complete(w.ops.pop(entry), entry, nil)
 	}
+}
+
+// countedText lists the bookies that an acknowledgement counts. It costs, so that nobody should ask who does not listen.
+func countedText(e *protocol.Effect) string {
+	var text strings.Builder
+	for i, b := range e.Metadata.Last().Ensemble {
+		if !e.Set.Has(i) {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteByte(',')
+		}
+		text.WriteString(string(b))
+	}
+	return text.String()
 }
 
 func (w *Writer) failed(e *protocol.Effect) {

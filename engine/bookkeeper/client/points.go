@@ -11,7 +11,8 @@ const (
 // Points of the client: what checkers follow, and the rare states that a campaign must have reached. A is the ledger and B
 // an entry unless it says otherwise.
 const (
-	// PointAcked: entry B and all before it are acknowledged to the writer's application. Once an entry.
+	// PointAcked: entry B and all before it are acknowledged to the writer's application. Once an entry. Extra: the bookies
+	// whose answers were counted, separated by commas.
 	PointAcked host.Point = "client.acked"
 	// PointClosed: this client's CAS closed the ledger, or was found to have. B: last entry. Extra: "writer" or "recovery".
 	PointClosed host.Point = "client.closed"

@@ -112,8 +112,8 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 	}
 	defer r.giveDigester(d)
 	before := r.Metadata()
-	entries, err := read(r.newFetcher(&before, d))
-	if err == nil || errors.Is(err, ErrClientClosed) {
+	entries, err := r.try(&before, d, read)
+	if err == nil || errors.Is(err, ErrClientClosed) || errors.Is(err, errTooMuch) {
 		return entries, err
 	}
 	if r.refresh() != nil {
@@ -124,7 +124,16 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 		return nil, err
 	}
 	r.mark(PointReadRefreshed, first, "")
-	return read(r.newFetcher(&after, d))
+	return r.try(&after, d, read)
+}
+
+// try reads by some metadata, and raises the LAC by what the entries carry.
+func (r *Reader) try(m *ledger.Metadata, d *ledger.Digester, read func(*fetcher) (*Entries, error)) (*Entries, error) {
+	f := r.newFetcher(m, d)
+	defer f.close()
+	entries, err := read(f)
+	r.learn(entries)
+	return entries, err
 }
 
 // allowed refuses entries that are not known to be confirmed: they may yet turn out never to have been.
@@ -140,27 +149,6 @@ func (r *Reader) allowed(first, last ledger.EntryID) error {
 	return nil
 }
 
-// all reads a whole range.
-func (r *Reader) all(f *fetcher, first ledger.EntryID, count int) (*Entries, error) {
-	end := first + ledger.EntryID(count)
-	entries, err := r.some(f, first, r.restOf(end-first))
-	for err == nil && entries.end() < end {
-		var more *Entries
-		if more, err = r.some(f, entries.end(), r.restOf(end-entries.end())); err == nil {
-			entries.take(more)
-		}
-	}
-	if err != nil {
-		entries.Release()
-		return nil, err
-	}
-	return entries, nil
-}
-
-func (r *Reader) restOf(count ledger.EntryID) batchLimits {
-	return batchLimits{count: int(count), sizeBytes: int64(r.client.config.Pool.Channel.FrameBytesMax)}
-}
-
 // some reads a prefix of a range, in the way that suits the ledger: the bookies of a striped one never hold following
 // entries, and its batches would end after a stripe.
 func (r *Reader) some(f *fetcher, first ledger.EntryID, limits batchLimits) (*Entries, error) {
@@ -168,23 +156,17 @@ func (r *Reader) some(f *fetcher, first ledger.EntryID, limits batchLimits) (*En
 	if r.batches(f.metadata) && limits.count > 1 {
 		entries, err := f.batch(first, limits)
 		if !errors.Is(err, errBatchLost) {
-			r.learn(entries)
 			return entries, err
 		}
 		r.pauseBatches()
 	}
-	entries, err := f.likeBatch(first, limits)
-	r.learn(entries)
-	return entries, err
+	return f.likeBatch(first, limits)
 }
 
 // clamp ends a read at the LAC and at the end of the fragment. A bookie may hold more: entries that were never confirmed,
 // or the remains of a tail that recovery cut off. BookKeeper's batch reads return them.
 func (r *Reader) clamp(m *ledger.Metadata, first ledger.EntryID, count int) int {
-	end := r.LastAddConfirmed() + 1
-	if next := m.FragmentIndex(first) + 1; next < len(m.Fragments) {
-		end = min(end, m.Fragments[next].First)
-	}
+	end := fragmentEnd(m, first, r.LastAddConfirmed()+1)
 	return int(min(int64(count), int64(end-first)))
 }
 

@@ -22,10 +22,11 @@ type writing struct {
 	failure error            // of the first append that failed
 	absent  []ledger.EntryID // failed, and said not to be in the ledger
 	over    bool
+	enough  bool // set to end it although no append has failed
 	abandon bool // instead of closing
 }
 
-// keepWriting appends until an append fails.
+// keepWriting appends until an append fails, or it is enough.
 func (s *writing) keepWriting(h host.Host, one *client.Client, o client.CreateOptions, window int) error {
 	s.acked = ledger.NoEntry
 	w, err := one.Create(o)
@@ -41,7 +42,7 @@ func (s *writing) keepWriting(h host.Host, one *client.Client, o client.CreateOp
 	next, underWay := ledger.EntryID(0), 0
 	var failed error // a completion's; a refused append may come before earlier ones complete
 	for s.failure == nil || underWay > 0 {
-		for s.failure == nil && underWay < window {
+		for s.failure == nil && !s.enough && underWay < window {
 			if err := w.Append(payload(next), &client.Op{Done: done}); err != nil {
 				s.failure = err
 				break
@@ -231,6 +232,7 @@ func TestRecoveryAfterAllBookiesLostPower(t *testing.T) {
 				c.start(i)
 			}
 			cut = true
+			s.enough = true // bookies that are back in time, and in no doubt, would let it go on
 		}
 		c.world.OnMark(func(_ *sim.Node, e host.Event) {
 			if e.Name == bookie.PointAccepted && armed { // so that some of the journals are being written

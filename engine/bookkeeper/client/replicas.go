@@ -9,12 +9,34 @@ import (
 type replicas struct {
 	fragment ledger.Fragment
 	set      ledger.WriteSet
+	order    []int // positions in the set; nil: as they are
 	asked    int
 	problem  error
 }
 
-func replicasOf(m *ledger.Metadata, entry ledger.EntryID) replicas {
-	return replicas{fragment: m.FragmentOf(entry), set: m.Quorum.WriteSet(entry)}
+// replicasOf orders the replicas of an entry: as in its write set, but those to avoid come last. They are asked all the
+// same when the others have failed: only they can say that they do not have it.
+func replicasOf(m *ledger.Metadata, entry ledger.EntryID, avoid func(ledger.BookieID) bool) replicas {
+	r := replicas{fragment: m.FragmentOf(entry), set: m.Quorum.WriteSet(entry)}
+	var last []int
+	for i := range r.set.Len() {
+		if avoid(r.fragment.Ensemble[r.set.At(i)]) {
+			last = append(last, i)
+		}
+	}
+	if len(last) == 0 || len(last) == r.set.Len() {
+		return r
+	}
+	r.order = make([]int, 0, r.set.Len())
+	for i, skipped := 0, 0; i < r.set.Len(); i++ {
+		if skipped < len(last) && last[skipped] == i {
+			skipped++
+			continue
+		}
+		r.order = append(r.order, i)
+	}
+	r.order = append(r.order, last...)
+	return r
 }
 
 // next is the replica to ask now; false when all were asked.
@@ -22,12 +44,16 @@ func (r *replicas) next() (ledger.BookieID, bool) {
 	if r.asked == r.set.Len() {
 		return "", false
 	}
+	position := r.asked
+	if r.order != nil {
+		position = r.order[r.asked]
+	}
 	r.asked++
-	return r.current(), true
+	return r.fragment.Ensemble[r.set.At(position)], true
 }
 
-// current is the replica that was asked last.
-func (r *replicas) current() ledger.BookieID { return r.fragment.Ensemble[r.set.At(r.asked-1)] }
+// left reports whether there is a replica that was not asked.
+func (r *replicas) left() bool { return r.asked < r.set.Len() }
 
 // failed takes note of a replica's failure. What is reported in the end is the failure that leaves most open, the first
 // of its kind: "no such entry" only if every replica said so, "may have lost it" only if every replica answered.

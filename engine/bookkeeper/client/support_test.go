@@ -50,6 +50,7 @@ func smallClient() client.Config {
 	c.AddTimeout, c.ReadTimeout, c.MetadataTimeout = time.Second, time.Second, 20*time.Second
 	c.WindowEntries, c.WindowBytes, c.AppendBytesMax = 16, 8<<10, 6<<10
 	c.ReadsInFlight, c.RecoveryReads = 8, 4
+	c.SpeculativeReadTimeout = 200 * time.Millisecond
 	return c
 }
 
@@ -61,13 +62,14 @@ type cluster struct {
 	world   *sim.World
 	store   *sim.Node
 	bookies []*sim.Node
+	config  client.Config // of clients
 	clients int
 	running int
 }
 
 func newCluster(t *testing.T, seed uint64, profile sim.NetProfile, bookies int) *cluster {
 	w := sim.New(sim.Config{Seed: seed, Net: profile, LockYieldPermille: int(seed%3) * 100})
-	c := &cluster{t: t, world: w, store: w.NewNode("metadata")}
+	c := &cluster{t: t, world: w, store: w.NewNode("metadata"), config: smallClient()}
 	c.store.SetDaemon(true)
 	c.store.Start(serveStore)
 	for i := range bookies {
@@ -137,7 +139,7 @@ func (c *cluster) run(clients ...func(h host.Host, c *client.Client) error) {
 		n := c.world.NewNode(fmt.Sprintf("client-%d", c.clients))
 		c.clients++
 		n.SetMemoryLimit(32 << 20)
-		n.Start(func(h host.Host) error { return withClient(h, len(c.bookies), f) })
+		n.Start(func(h host.Host) error { return withClient(h, c.config, len(c.bookies), f) })
 		n.OnExit(func(err error, crashed bool) {
 			if err != nil {
 				c.t.Errorf("seed %d, %s: %v", c.world.Seed(), n.Name(), err)
@@ -152,7 +154,7 @@ func (c *cluster) run(clients ...func(h host.Host, c *client.Client) error) {
 	}
 }
 
-func withClient(h host.Host, bookies int, f func(host.Host, *client.Client) error) error {
+func withClient(h host.Host, config client.Config, bookies int, f func(host.Host, *client.Client) error) error {
 	session, err := service.Connect(h, h.Root(), service.DefaultClientConfig(storeAddr))
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func withClient(h host.Host, bookies int, f func(host.Host, *client.Client) erro
 	if err := awaitBookies(h, session, bookies); err != nil {
 		return err
 	}
-	c, err := client.New(h, h.Root(), session, smallClient())
+	c, err := client.New(h, h.Root(), session, config)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"lakebed/engine/bookkeeper/ledger"
@@ -87,10 +88,21 @@ func (r *Reader) ReadLastConfirmed() (ledger.EntryID, error) {
 		return ledger.NoEntry, fmt.Errorf("read the LAC of ledger %d: %w", r.id, err)
 	}
 	defer r.client.end()
-	return r.readLastConfirmed()
+	r.mutex.Lock()
+	closed, gone := r.closed, r.gone
+	r.mutex.Unlock()
+	switch {
+	case closed:
+		return ledger.NoEntry, fmt.Errorf("read the LAC of ledger %d: reader: %w", r.id, ErrClosed)
+	case gone:
+		return ledger.NoEntry, fmt.Errorf("read the LAC of ledger %d: %w", r.id, ErrNoSuchLedger)
+	}
+	return r.readLastConfirmed(math.MaxInt64, never) // nothing less than the whole answer is wanted
 }
 
-func (r *Reader) readLastConfirmed() (ledger.EntryID, error) {
+// readLastConfirmed asks the bookies, and is content once the LAC has come to want. It ends by a time, or when the ledger
+// is closed.
+func (r *Reader) readLastConfirmed(want ledger.EntryID, until time.Duration) (ledger.EntryID, error) {
 	d, err := r.takeDigester()
 	if err != nil {
 		return ledger.NoEntry, err
@@ -100,13 +112,13 @@ func (r *Reader) readLastConfirmed() (ledger.EntryID, error) {
 	if m.State == ledger.Closed {
 		return m.LastEntry, nil
 	}
-	err = r.askLastConfirmed(&m, d)
-	if err != nil && r.refresh() == nil {
+	err = r.askLastConfirmed(&m, d, want, until)
+	if err != nil && r.client.h.Elapsed() < until && r.refresh() == nil {
 		// The ensemble may be one that the ledger has left.
 		if after := r.Metadata(); after.State == ledger.Closed {
 			err = nil
 		} else if !after.Equal(m) {
-			err = r.askLastConfirmed(&after, d)
+			err = r.askLastConfirmed(&after, d, want, until)
 		}
 	}
 	return r.LastAddConfirmed(), err
@@ -120,22 +132,21 @@ func (r *Reader) WaitFor(entry ledger.EntryID, d time.Duration) (ledger.EntryID,
 		return ledger.NoEntry, fmt.Errorf("wait for entry %d of ledger %d: %w", entry, r.id, err)
 	}
 	defer r.client.end()
-	deadline := r.client.h.Elapsed() + d
+	deadline := never
+	if d > 0 {
+		deadline = r.client.h.Elapsed() + d
+	}
 	pause := r.client.config.PollMin
 	for {
 		before := r.LastAddConfirmed()
-		if before < entry && !r.Closed() {
-			_, _ = r.readLastConfirmed() // bookies that do not answer now may do so at the next poll
+		if !r.isSettled(entry) {
+			_, _ = r.readLastConfirmed(entry, deadline) // bookies that do not answer now may do so at the next poll
 		}
-		left := pause
-		if d > 0 {
-			left = min(left, deadline-r.client.h.Elapsed())
-		}
-		done, err := r.await(entry, left)
+		done, err := r.await(entry, min(pause, deadline-r.client.h.Elapsed()))
 		if done {
 			return r.LastAddConfirmed(), err
 		}
-		if d > 0 && r.client.h.Elapsed() >= deadline {
+		if r.client.h.Elapsed() >= deadline {
 			return r.LastAddConfirmed(), fmt.Errorf("wait for entry %d of ledger %d: %w", entry, r.id, host.ErrTimeout)
 		}
 		pause = min(2*pause, r.client.config.PollMax)

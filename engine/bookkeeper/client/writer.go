@@ -25,7 +25,9 @@ type Writer struct {
 	room      host.Cond // appenders wait for a place in the window
 	entries   int       // in the window: appended, and neither acknowledged nor failed
 	bytes     int64
-	held      bool  // a bookie owes too many answers
+	held      bool // a bookie owes too many answers
+	waiting   int  // appenders; who comes later must not pass them
+	asked     struct{ close, abandon bool }
 	refused   error // why nothing can be appended any more
 	confirmed ledger.EntryID
 	length    int64 // of what is confirmed
@@ -144,13 +146,17 @@ func (w *Writer) AppendOne(payload []byte) (ledger.EntryID, error) {
 	return op.Entry, op.Err
 }
 
-// admit waits for a place in the window.
+// admit waits for a place in the window. Those that wait get theirs before those that come later.
 func (w *Writer) admit(size int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	for w.refused == nil && (w.held || w.entries >= w.client.config.WindowEntries || w.bytes >= w.client.config.WindowBytes) {
+	defer w.pass()
+	for turn := false; w.refused == nil && (w.full() || w.waiting > 0 && !turn); turn = true {
 		w.client.mark(PointWindowFull, w.id, ledger.EntryID(w.entries), "")
-		if !w.room.Wait() {
+		w.waiting++
+		more := w.room.Wait()
+		w.waiting--
+		if !more {
 			return ErrClientClosed
 		}
 	}
@@ -160,6 +166,19 @@ func (w *Writer) admit(size int) error {
 	w.entries++
 	w.bytes += int64(size)
 	return nil
+}
+
+// full reports whether appends wait. The mutex must be held.
+func (w *Writer) full() bool {
+	return w.held || w.entries >= w.client.config.WindowEntries || w.bytes >= w.client.config.WindowBytes
+}
+
+// pass wakes the next one that waits, if there is room for it: one long append that leaves makes room for many. The mutex
+// must be held.
+func (w *Writer) pass() {
+	if !w.full() {
+		w.room.Signal()
+	}
 }
 
 // hold lets appends wait, or lets them go on.
@@ -184,7 +203,7 @@ func (w *Writer) leave(size int) {
 	defer w.mutex.Unlock()
 	w.entries--
 	w.bytes -= int64(size)
-	w.room.Signal()
+	w.pass()
 }
 
 func (w *Writer) budgetSpent() { w.client.mark(PointBudgetSpent, w.id, ledger.NoEntry, "") }
@@ -212,7 +231,7 @@ func (w *Writer) refusal() error {
 // over either way. It may be called again, with the same result.
 func (w *Writer) Close() error {
 	w.refuse(fmt.Errorf("writer: %w", ErrClosed))
-	w.queue.Offer(event{close: true}) // false: it is over already
+	w.tell(&w.asked.close, event{close: true})
 	_, err := w.over.Wait()
 	return err
 }
@@ -220,6 +239,18 @@ func (w *Writer) Close() error {
 // Abandon ends the writer and leaves the ledger open, for recovery to close. Appends under way fail with ErrOutcomeUnknown.
 func (w *Writer) Abandon() {
 	w.refuse(fmt.Errorf("writer was abandoned: %w", ErrClosed))
-	w.queue.Offer(event{abandon: true})
+	w.tell(&w.asked.abandon, event{abandon: true})
 	_, _ = w.over.Wait()
+}
+
+// tell has the writer's task do what it was asked, once: the queue has room for one of each, and what fills it besides would
+// be the answers that the core waits for.
+func (w *Writer) tell(asked *bool, e event) {
+	w.mutex.Lock()
+	before := *asked
+	*asked = true
+	w.mutex.Unlock()
+	if !before {
+		w.queue.Offer(e) // false: it is over already
+	}
 }

@@ -504,3 +504,33 @@ func TestTheSweepCostsOneWakeUpATimeout(t *testing.T) {
 		return nil
 	})
 }
+
+// TestManyOverdueRequestsAreSweptTogether: requests to a peer that hangs are overdue one after the other, and each look
+// walks over all of them.
+func TestManyOverdueRequestsAreSweptTogether(t *testing.T) {
+	config := small()
+	config.RequestsMax, config.OutputBytesMax = 400, 1<<20
+	between(t, config, func(p *peer) { p.silent(time.Minute) }, func(_ *sim.World, h host.Host, c *channel.Channel) error {
+		const count = 300
+		done := &box{host.NewQueue[*channel.Request](h, h.Root(), "box", count)}
+		for e := range ledger.EntryID(count) {
+			if err := c.Offer(done.add(e)); err != nil {
+				return err
+			}
+			h.Root().Sleep(time.Millisecond)
+		}
+		began := h.Elapsed()
+		for _, r := range done.take(count) {
+			if err := is("overdue", r.Err, host.ErrTimeout); err != nil {
+				return err
+			}
+		}
+		if d := h.Elapsed() - began; d > config.Timeout+50*time.Millisecond {
+			return fmt.Errorf("the last one timed out after %s", d)
+		}
+		if woken := c.Sweeps(); woken > 30 {
+			return fmt.Errorf("the sweep looked %d times", woken)
+		}
+		return nil
+	})
+}

@@ -108,6 +108,10 @@ func (c *Channel) handle(response *wire.Response) error {
 	return err
 }
 
+// sweepPause is the least time between two looks through all calls. Each call of a peer that hangs has a deadline of its
+// own, and looking at each of them at each would be quadratic. Timeouts may be late by so much.
+const sweepPause = 20 * time.Millisecond
+
 // sweep is the task that fails what is overdue. It looks at the next deadline that was known when it last looked: once
 // a timeout, however many requests there are.
 func (c *Channel) sweep() {
@@ -162,7 +166,7 @@ func (c *Channel) expire(now time.Duration) (expired []*Request, patient bool) {
 			}
 		}
 		patient = patient && k.deadline > now
-		c.sweepAt = min(c.sweepAt, k.deadline)
+		c.sweepAt = min(c.sweepAt, max(k.deadline, now+sweepPause))
 	}
 	return expired, patient
 }

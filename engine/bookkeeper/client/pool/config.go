@@ -17,6 +17,9 @@ type Config struct {
 	BackoffMax     time.Duration
 	// StableAfter is how long a connection must have lasted so that its end is no sign of a broken bookie.
 	StableAfter time.Duration
+	// SuspectPause is for how long others are preferred to a bookie that did not answer in time. BookKeeper's
+	// bookieQuarantineTimeSeconds and its slow bookies, which are reads' alone, in one.
+	SuspectPause time.Duration
 
 	ParkedMax      int   // requests that wait for one bookie's connection
 	ParkedBytesMax int64 // their bodies, soft by one
@@ -28,8 +31,8 @@ func DefaultConfig() Config {
 	return Config{
 		Channel:        channel.DefaultConfig(),
 		ConnectTimeout: 3 * time.Second, BackoffMin: 100 * time.Millisecond, BackoffMax: 5 * time.Second,
-		StableAfter: time.Second,
-		ParkedMax:   32 << 10, ParkedBytesMax: 64 << 20, BookiesMax: 4096,
+		StableAfter: time.Second, SuspectPause: 10 * time.Second,
+		ParkedMax: 32 << 10, ParkedBytesMax: 64 << 20, BookiesMax: 4096,
 	}
 }
 
@@ -38,9 +41,12 @@ func (c Config) Validate() error {
 	if err := c.Channel.Validate(); err != nil {
 		return err
 	}
-	if c.ConnectTimeout <= 0 || c.BackoffMin <= 0 || c.BackoffMax < c.BackoffMin || c.StableAfter < 0 {
-		return fmt.Errorf("connect timeout %v, backoff %v to %v, stable after %v: must be positive and ascending",
-			c.ConnectTimeout, c.BackoffMin, c.BackoffMax, c.StableAfter)
+	if c.ConnectTimeout <= 0 || c.BackoffMin <= 0 || c.BackoffMax < c.BackoffMin {
+		return fmt.Errorf("connect timeout %v, backoff %v to %v: must be positive and ascending",
+			c.ConnectTimeout, c.BackoffMin, c.BackoffMax)
+	}
+	if c.StableAfter < 0 || c.SuspectPause < 0 {
+		return fmt.Errorf("stable after %v, suspect pause %v: must not be negative", c.StableAfter, c.SuspectPause)
 	}
 	if c.ParkedMax < 1 || c.ParkedBytesMax < 1 || c.BookiesMax < 1 {
 		return fmt.Errorf("%d requests, %d bytes, %d bookies: must be positive", c.ParkedMax, c.ParkedBytesMax, c.BookiesMax)

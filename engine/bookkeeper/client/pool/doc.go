@@ -10,12 +10,16 @@
 //   - A bookie that cannot be reached, or breaks its connections soon after they were made, is left alone for a while
 //     (Config.BackoffMin, doubling up to Config.BackoffMax). Meanwhile Offer refuses at once, so that a writer can turn to
 //     another bookie and a reader to another replica.
+//   - Avoided tells of bookies that others should be preferred to: those that are left alone or dialled again after they
+//     were, and for Config.SuspectPause those that somebody found silent (Suspect). It is advice; nothing is refused for it.
 //   - Memory is bounded: for each bookie what its channel may hold, and Config.ParkedMax requests with bodies of
-//     Config.ParkedBytesMax that wait for the connection or for room in it. Beyond that Offer refuses with ErrFull.
+//     Config.ParkedBytesMax that wait for the connection or for room in it, also in the hands of the task
+//     that feeds it. Beyond that Offer refuses with ErrFull.
 //
 // # What it does not promise
 //
 //   - No order between requests to one bookie.
+//   - A request that waits for a dial is completed when the dial ends, even if its own timeout is shorter.
 //   - No request is tried twice. Whoever asked knows best what may be repeated.
 //   - A working connection that nobody uses stays open; the bookie closes it after its own idle time.
 //

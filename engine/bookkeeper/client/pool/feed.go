@@ -33,9 +33,9 @@ func (p *Pool) park(bookie ledger.BookieID, r *channel.Request) error {
 		p.mark(PointRefused, one, r)
 		return fmt.Errorf("not dialled again for %s: %w: %w", one.notBefore-now, ErrUnavailable, one.failure)
 	}
-	if len(one.parked) >= p.config.ParkedMax || one.parkedBytes >= p.config.ParkedBytesMax {
+	if one.waiting >= p.config.ParkedMax || one.parkedBytes >= p.config.ParkedBytesMax {
 		p.mark(PointFull, one, r)
-		return fmt.Errorf("%d requests of %d bytes: %w", len(one.parked), one.parkedBytes, ErrFull)
+		return fmt.Errorf("%d requests of %d bytes: %w", one.waiting, one.parkedBytes, ErrFull)
 	}
 	one.add(p.copyOf(r, now))
 	p.mark(PointParked, one, r)
@@ -66,7 +66,17 @@ func (p *Pool) copyOf(r *channel.Request, now time.Duration) parked {
 
 func (one *peer) add(waits parked) {
 	one.parked = append(one.parked, waits)
+	one.waiting++
 	one.parkedBytes += int64(len(waits.body))
+}
+
+// unparked takes note that a request waits no more: its body was given back. Until then it counts, also in the hands of the
+// feeding task, which may hold it for as long as the channel has no room.
+func (p *Pool) unparked(one *peer, w parked) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	one.waiting--
+	one.parkedBytes -= int64(len(w.body))
 }
 
 // feed hands over what waits for one bookie, and ends when nothing does.
@@ -76,9 +86,9 @@ func (p *Pool) feed(one *peer) {
 		waiting, more := p.takeParked(one, err != nil)
 		for _, w := range waiting {
 			if err == nil {
-				p.submit(c, w)
+				p.submit(one, c, w)
 			} else {
-				p.settle(w, fmt.Errorf("bookie %s: %w", one.bookie, err))
+				p.settle(one, w, fmt.Errorf("bookie %s: %w", one.bookie, err))
 			}
 		}
 		if !more {
@@ -92,7 +102,7 @@ func (p *Pool) takeParked(one *peer, last bool) (waiting []parked, more bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	waiting = one.parked
-	one.parked, one.parkedBytes = nil, 0
+	one.parked = nil
 	if last || len(waiting) == 0 {
 		one.feeding = false
 	}
@@ -100,11 +110,11 @@ func (p *Pool) takeParked(one *peer, last bool) (waiting []parked, more bool) {
 }
 
 // submit waits for room in the channel as long as the request lasts.
-func (p *Pool) submit(c *channel.Channel, w parked) {
+func (p *Pool) submit(one *peer, c *channel.Channel, w parked) {
 	r := w.request
 	left := w.deadline - p.h.Elapsed()
 	if left <= 0 {
-		p.settle(w, fmt.Errorf("bookie %s: %w: %w", c.Peer(), ErrUnavailable, host.ErrTimeout))
+		p.settle(one, w, fmt.Errorf("bookie %s: %w: %w", c.Peer(), ErrUnavailable, host.ErrTimeout))
 		return
 	}
 	body, timeout := r.Body, r.Timeout
@@ -112,23 +122,24 @@ func (p *Pool) submit(c *channel.Channel, w parked) {
 	err := c.Submit(r)
 	if err != nil {
 		r.Body, r.Timeout = body, timeout
-		p.settle(w, fmt.Errorf("%w: %w", ErrUnavailable, err))
+		p.settle(one, w, fmt.Errorf("%w: %w", ErrUnavailable, err))
 		return
 	}
-	p.release(w) // taken: the request may be its caller's again by now, so it is not touched
+	p.release(one, w) // taken: the request may be its caller's again by now, so it is not touched
 }
 
 // settle completes a request that was handed to no channel.
-func (p *Pool) settle(w parked, err error) {
-	p.release(w)
+func (p *Pool) settle(one *peer, w parked, err error) {
+	p.release(one, w)
 	w.request.Err = err
 	w.request.Done.Completed(w.request)
 }
 
-func (p *Pool) release(w parked) {
+func (p *Pool) release(one *peer, w parked) {
 	if w.body != nil {
 		p.h.Memory().Put(w.body)
 	}
+	p.unparked(one, w)
 }
 
 // connect returns a working channel. Only the peer's feeding task calls it, so one bookie has one dial under way.

@@ -28,6 +28,7 @@ const (
 	PointReplaced   host.Point = "pool.replaced"    // a broken connection makes room for another
 	PointRefused    host.Point = "pool.refused"     // a request is refused during backoff. A: ledger, B: entry
 	PointFull       host.Point = "pool.full"        // too much waits. A: ledger, B: entry
+	PointSuspected  host.Point = "pool.suspected"   // a bookie was silent, and others are preferred for a while
 	PointForgotten  host.Point = "pool.forgotten"   // an idle bookie makes room for another
 )
 
@@ -51,11 +52,14 @@ type peer struct {
 
 	feeding     bool // a task feeds the channel; others must not pass it
 	parked      []parked
+	waiting     int // parked, and in the hands of the feeding task
 	parkedBytes int64
 
 	failures  int           // dials that failed in a row, and connections that did not last
 	notBefore time.Duration // of the next dial
 	failure   error         // of the last dial or connection
+
+	suspectUntil time.Duration // it was silent; see Suspect
 }
 
 // New makes a pool whose tasks are in a child of g. It connects to nothing yet. The owner calls Close.
@@ -151,10 +155,32 @@ func (p *Pool) Close() {
 	p.tasks.Wait()
 }
 
-// Avoided reports whether a bookie is being left alone, because it could not be reached lately.
+// Suspect has a bookie avoided for a while, since it did not answer in time. A connection alone proves little: that of a
+// process that hangs stays open.
+func (p *Pool) Suspect(bookie ledger.BookieID) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	one := p.peers[bookie]
+	if one == nil {
+		return
+	}
+	now := p.h.Elapsed()
+	if now >= one.suspectUntil {
+		p.h.Probe().Mark(host.Event{Name: PointSuspected, Extra: string(bookie)})
+	}
+	one.suspectUntil = now + p.config.SuspectPause
+}
+
+// Avoided reports whether others than this bookie are preferred: it could not be reached lately, or was silent. Requests
+// to it are taken all the same, unless it is being left alone.
 func (p *Pool) Avoided(bookie ledger.BookieID) bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	one := p.peers[bookie]
-	return one != nil && p.h.Elapsed() < one.notBefore
+	if one == nil {
+		return false
+	}
+	now := p.h.Elapsed()
+	redialled := one.feeding && one.channel == nil && one.failures > 0
+	return now < one.notBefore || now < one.suspectUntil || redialled
 }

@@ -321,3 +321,59 @@ func TestCloseCompletesEverything(t *testing.T) {
 		return nil
 	})
 }
+
+// TestWhatTheFeederHoldsIsCounted: a channel without room holds the feeding task up, with all that it took over in its
+// hands. That is still what the pool holds, so the bounds are on both together.
+func TestWhatTheFeederHoldsIsCounted(t *testing.T) {
+	silent := func(h host.Host, conn host.Conn) { host.AwaitStop(h.Root()) }
+	world(t, small(), map[string]func(host.Host) error{"a": echo(a, silent)}, func(_ *sim.World, h host.Host, p *pool.Pool) error {
+		done := newBox(h)
+		taken := 0
+		for range 5 { // the feeder takes over in between
+			for e := range ledger.EntryID(100) {
+				if p.Offer(a, done.add(e)) == nil {
+					taken++
+				}
+			}
+			h.Root().Sleep(20 * time.Millisecond)
+		}
+		if config := small(); taken > config.ParkedMax+config.Channel.RequestsMax+1 {
+			return fmt.Errorf("%d requests were taken", taken)
+		}
+		good, err := done.take(taken)
+		if good != 0 || !errors.Is(err, host.ErrTimeout) {
+			return fmt.Errorf("%d good, %w", good, err)
+		}
+		return nil
+	})
+}
+
+// TestASilentBookieIsAvoidedForAWhile, and takes requests all the same.
+func TestASilentBookieIsAvoidedForAWhile(t *testing.T) {
+	world(t, small(), map[string]func(host.Host) error{"a": echo(a, agree)}, func(_ *sim.World, h host.Host, p *pool.Pool) error {
+		p.Suspect(a) // nothing is known of it, so nothing is kept
+		if p.Avoided(a) {
+			return errors.New("avoided before it was used")
+		}
+		done := newBox(h)
+		for round := range ledger.EntryID(2) {
+			if err := p.Offer(a, done.add(round)); err != nil {
+				return err
+			}
+			if good, err := done.take(1); good != 1 {
+				return err
+			}
+			if round == 0 {
+				p.Suspect(a)
+			}
+			if !p.Avoided(a) {
+				return errors.New("not avoided")
+			}
+		}
+		h.Root().Sleep(small().SuspectPause)
+		if p.Avoided(a) {
+			return errors.New("avoided for ever")
+		}
+		return nil
+	})
+}

@@ -8,7 +8,7 @@ import (
 	"lakebed/internal/invariant"
 )
 
-// change is the state of replacing bookies. An index whose bookie failed is in at most one of the three sets.
+// change is the state of replacing bookies. An index whose bookie failed is in at most one of the first three sets.
 type change struct {
 	running bool // from the first failure until nothing is left to replace; the LAC stands still
 	asking  bool // replacements were asked for
@@ -17,11 +17,10 @@ type change struct {
 	weak    IndexSet // failed, but there is no replacement
 	delayed IndexSet // failed, but no entry needs a replacement yet (DelayEnsembleChange)
 
-	asked        IndexSet // failing when replacements were asked for
-	excluded     []ledger.BookieID
-	swaps        []swap // chosen in the step that is being stored
-	count        int    // changes that were stored or begun, ever
-	weakFailures int    // since replacements were last asked for
+	asked    IndexSet // failing when replacements were asked for
+	swaps    []swap   // chosen in the step that is being stored
+	count    int      // changes that were stored or begun, ever
+	attempts attempts
 }
 
 // swap replaces one bookie by another. It is made only where the old one still is.
@@ -33,7 +32,7 @@ type swap struct {
 func (c *change) stop() { c.running, c.asking = false, false }
 
 func (c change) clone() change {
-	c.excluded, c.swaps = slices.Clone(c.excluded), slices.Clone(c.swaps)
+	c.attempts.excluded, c.swaps = slices.Clone(c.attempts.excluded), slices.Clone(c.swaps)
 	return c
 }
 
@@ -77,8 +76,7 @@ func (w *Writer) mayWait(p *pendingAdd, index int, outcome AddOutcome) bool {
 	case w.endangered(p):
 		return false
 	case c.weak.Has(index):
-		c.weakFailures++
-		return c.weakFailures < w.options.RetryReplacementAfter
+		return !c.attempts.dueAfterFailure(&w.options)
 	case w.options.DelayEnsembleChange && outcome != AddReadOnly:
 		c.delayed = c.delayed.With(index)
 		return true
@@ -86,24 +84,23 @@ func (w *Writer) mayWait(p *pendingAdd, index int, outcome AddOutcome) bool {
 	return false
 }
 
-// askReplacements asks for all indexes that fail now. Bookies that failed earlier in this change are excluded, too: their
-// replacement may have failed before they had time to recover. Once the change is over they may come back.
+// askReplacements asks for all indexes that fail now, and excludes the bookies that stand there.
 func (w *Writer) askReplacements() {
 	c := &w.change
 	ensemble := w.metadata.Last().Ensemble
 	for i, b := range ensemble {
-		if c.failing.Has(i) && !slices.Contains(c.excluded, b) {
-			c.excluded = append(c.excluded, b)
+		if c.failing.Has(i) {
+			c.attempts.exclude(b)
 		}
 	}
-	c.asking, c.asked, c.weakFailures = true, c.failing, 0
-	exclude := slices.Clone(c.excluded)
+	c.asking, c.asked = true, c.failing
+	exclude := slices.Clone(c.attempts.excluded)
 	for _, b := range ensemble {
 		if !slices.Contains(exclude, b) {
 			exclude = append(exclude, b)
 		}
 	}
-	w.out.add(Effect{Kind: AskReplacements, Set: c.asked, Exclude: exclude})
+	w.out.add(Effect{Kind: AskReplacements, Set: c.asked, Exclude: exclude, Attempt: c.attempts.asked()})
 }
 
 // ReplacementsChosen answers AskReplacements: bookies for some of the indexes, or none. Those that were excluded are
@@ -120,12 +117,15 @@ func (w *Writer) ReplacementsChosen(chosen []Replacement) {
 		left = left.Without(s.index)
 	}
 	c.failing, c.weak = c.failing&^left, c.weak|left
-	if len(c.swaps) == 0 {
-		w.settle()
+	if len(c.swaps) > 0 && c.count >= w.options.EnsembleChangesMax {
+		w.fail(TooManyChanges)
 		return
 	}
-	if c.count >= w.options.EnsembleChangesMax {
-		w.fail(TooManyChanges)
+	if c.attempts.answered() {
+		w.sendAgain(left)
+	}
+	if len(c.swaps) == 0 {
+		w.settle()
 		return
 	}
 	c.count++
@@ -139,7 +139,7 @@ func (w *Writer) chooseSwaps(chosen []Replacement) {
 	ensemble := slices.Clone(w.metadata.Last().Ensemble)
 	for _, r := range chosen {
 		asked := r.Index >= 0 && r.Index < len(ensemble) && c.asked.Has(r.Index)
-		if !asked || slices.Contains(c.excluded, r.Bookie) || slices.Contains(ensemble, r.Bookie) {
+		if !asked || slices.Contains(c.attempts.excluded, r.Bookie) || slices.Contains(ensemble, r.Bookie) {
 			continue
 		}
 		c.swaps = append(c.swaps, swap{r.Index, ensemble[r.Index], r.Bookie})
@@ -196,6 +196,7 @@ func (w *Writer) install(m *ledger.Metadata, v metadata.Version) {
 	}
 	c := &w.change
 	c.failing, c.weak, c.delayed = c.failing&^changed, c.weak&^changed, c.delayed&^changed
+	c.attempts.unproven |= changed
 	w.watermarks.forget(changed, m.Last().First)
 	for i := range w.window.count {
 		p := w.window.at(i)
@@ -233,12 +234,15 @@ func (w *Writer) settle() {
 		return
 	}
 	c.running = false
-	c.excluded = c.excluded[:0]
-	for i := range w.window.count {
-		if w.endangered(w.window.at(i)) {
-			w.fail(NotEnoughBookies)
-			return
-		}
+	w.acknowledge() // before another round, which may wait for long
+	wanted := w.wanted()
+	switch {
+	case wanted == 0:
+	case c.attempts.anotherRound(&w.options):
+		c.running = true
+		c.failing, c.weak = wanted, c.weak&^wanted
+		w.askReplacements()
+	default:
+		w.fail(NotEnoughBookies)
 	}
-	w.acknowledge()
 }

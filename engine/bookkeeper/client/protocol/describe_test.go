@@ -65,12 +65,30 @@ func attempt(e protocol.Effect) string {
 	return fmt.Sprintf(", attempt %d", e.Attempt)
 }
 
+func round(e protocol.Effect) string {
+	if e.Attempt == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", round %d", e.Attempt)
+}
+
+// counted lists the bookies that acknowledged entries.
+func counted(e protocol.Effect) string {
+	var ids []string
+	for i, id := range e.Metadata.Last().Ensemble {
+		if e.Set.Has(i) {
+			ids = append(ids, string(id))
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
 func told(e protocol.Effect) string {
 	switch e.Kind {
 	case protocol.AskReplacements:
-		return fmt.Sprintf("replacements for %v, none of %v?", e.Set, e.Exclude)
+		return fmt.Sprintf("replacements for %v, none of %v%s?", e.Set, e.Exclude, round(e))
 	case protocol.EntriesAcked:
-		return fmt.Sprintf("acked: entries %d to %d", e.First, e.Last)
+		return fmt.Sprintf("acked: entries %d to %d by %s", e.First, e.Last, counted(e))
 	case protocol.EntriesFailed:
 		how := "outcome unknown"
 		if e.Absent {

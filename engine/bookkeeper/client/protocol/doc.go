@@ -42,8 +42,20 @@
 // Its index is asked to be replaced, together with all others that failed. What fails while the change is under way is
 // handled by further changes before the freeze ends. If only some get a replacement those are replaced. If an index
 // gets none, its bookie stays, adds go on to it and its acknowledgements count, as long as every pending entry can
-// still reach its ack quorum; upstream gives the ledger up at once. When an entry cannot, the writer fails with
-// NotEnoughBookies. A bookie that stayed is asked to be replaced again after RetryReplacementAfter failures.
+// still reach its ack quorum; upstream gives the ledger up at once.
+//
+// Where more bookies refuse than are spare, replacing one that refuses by another could go on for ever. So a bookie that
+// failed is excluded until an entry was acknowledged and every bookie that came in by a change has stored something. Then
+// the spare bookies run out:
+//
+//   - An entry that cannot reach its ack quorum begins another round: the owner waits, nobody is excluded, and where there
+//     still is no replacement the bookies that stayed are sent again what failed on them. A short failure of all bookies
+//     is survived in this way. After RoundsMax rounds without an acknowledgement the writer fails with NotEnoughBookies.
+//   - Without such an entry, a bookie that stayed is asked to be replaced again after RetryReplacementAfter failures,
+//     twice as many each time that nothing came of it (up to 64 times), and once between two acknowledgements.
+//
+// With B bookies known, one round makes at most B−E ensemble changes: who leaves does not come back in it. Without an
+// acknowledgement there are at most (RoundsMax+2)·(B−E).
 //
 // # Closing
 //
@@ -77,7 +89,7 @@
 //
 // # What the package does not promise
 //
-// It retries no add and no read; owners may, before they answer. It chooses no bookies. It knows no payloads: in a
+// It retries no read, and adds only in rounds; owners may, before they answer. It chooses no bookies. It knows no payloads: in a
 // recovery the owner keeps the bytes of the copies that ReadAnswered took until EntriesAcked. A core of which the owner
 // has died is gone; nothing is durable here but what bookies and metadata store hold.
 //

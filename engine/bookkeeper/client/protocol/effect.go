@@ -18,7 +18,8 @@ const (
 	// SendAdd: send entry First to Bookie at Index, with the flag for recovery if Recovery is set. LAC and Length belong
 	// into the entry's header and are the same each time it is sent. Answer: AddAnswered.
 	SendAdd EffectKind = iota + 1
-	// AskReplacements: choose bookies for the indexes in Set, none of them in Exclude. Answer: ReplacementsChosen.
+	// AskReplacements: choose bookies for the indexes in Set, none of them in Exclude. Attempt is 0, or counts the rounds
+	// in which all bookies failed; wait the longer the higher it is. Answer: ReplacementsChosen.
 	AskReplacements
 	// WriteMetadata: put Metadata if the version is Version. Attempt counts the tries for one purpose, from 0; wait before
 	// all but the first. Answer: MetadataAnswered.
@@ -31,8 +32,8 @@ const (
 	// the former if Plain is set. Answer: ReadAnswered.
 	SendRecoveryRead
 
-	// EntriesAcked: entries First to Last are acknowledged, in order; the LAC is Last. Payloads of recovered entries are
-	// no longer needed.
+	// EntriesAcked: entries First to Last are acknowledged, in order; the LAC is Last. What was counted are the bookies at
+	// the indexes in Set, of the last ensemble of Metadata. Payloads of recovered entries are no longer needed.
 	EntriesAcked
 	// EntriesFailed: entries First to Last were not acknowledged, for the reason Failure. With Absent they are not in the
 	// ledger and never will be; without it they may be found by a recovery, now or later: outcome unknown.
@@ -118,6 +119,14 @@ func (s IndexSet) String() string {
 type outbox struct{ collecting, taken []Effect }
 
 func (o *outbox) add(e Effect) { o.collecting = append(o.collecting, e) }
+
+// last is the effect that was added last and not taken; nil if there is none.
+func (o *outbox) last() *Effect {
+	if n := len(o.collecting); n > 0 {
+		return &o.collecting[n-1]
+	}
+	return nil
+}
 
 func (o *outbox) take() []Effect {
 	o.collecting, o.taken = o.taken[:0], o.collecting

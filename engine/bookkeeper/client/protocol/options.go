@@ -32,8 +32,11 @@ type WriterOptions struct {
 	// AttemptsMax bounds the metadata calls for one purpose. Default 16.
 	AttemptsMax int
 	// RetryReplacementAfter: a bookie that failed and could not be replaced is asked to be replaced again after so many
-	// more failures. Default 64.
+	// more failures, and after twice as many each time that this did not help, up to 64 times as many. Default 64.
 	RetryReplacementAfter int
+	// RoundsMax bounds how often bookies that failed are tried anew without an acknowledgement in between, before an entry
+	// that cannot reach its ack quorum ends the writer. Default 5.
+	RoundsMax int
 	// DelayEnsembleChange leaves failed bookies in the ensemble until an entry's ack quorum is in danger
 	// (delayEnsembleChange).
 	DelayEnsembleChange bool
@@ -75,6 +78,7 @@ func (o WriterOptions) withDefaults() WriterOptions {
 	orDefault(&o.EnsembleChangesMax, 1024)
 	orDefault(&o.AttemptsMax, 16)
 	orDefault(&o.RetryReplacementAfter, 64)
+	orDefault(&o.RoundsMax, 5)
 	return o
 }
 

@@ -192,7 +192,7 @@ func (s *scenario) writerOptions(options map[string]string) protocol.WriterOptio
 	if _, ok := options["new-ledger"]; ok {
 		o.OnBookieFailure = protocol.NewLedger
 	}
-	for name, bound := range map[string]*int{"window": &o.WindowMax, "attempts": &o.AttemptsMax, "changes": &o.EnsembleChangesMax, "retry": &o.RetryReplacementAfter} {
+	for name, bound := range map[string]*int{"window": &o.WindowMax, "attempts": &o.AttemptsMax, "changes": &o.EnsembleChangesMax, "retry": &o.RetryReplacementAfter, "rounds": &o.RoundsMax} {
 		if value, ok := options[name]; ok {
 			*bound = s.number(value)
 		}

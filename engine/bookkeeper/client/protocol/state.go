@@ -57,12 +57,12 @@ func (w *Writer) AppendState(b []byte) []byte {
 
 func (c *change) appendState(b []byte) []byte {
 	b = append(b, flag(c.running), flag(c.asking))
-	b = appendInts(b, int64(c.failing), int64(c.weak), int64(c.delayed), int64(c.count), int64(c.weakFailures))
+	b = appendInts(b, int64(c.failing), int64(c.weak), int64(c.delayed), int64(c.count))
+	b = c.attempts.appendState(b)
 	if !c.running {
 		return b // what is left of the last change means nothing any more
 	}
-	b = appendInts(b, int64(c.asked), int64(len(c.excluded)), int64(len(c.swaps)))
-	b = appendBookies(b, c.excluded)
+	b = appendInts(b, int64(c.asked), int64(len(c.swaps)))
 	for _, s := range c.swaps {
 		b = appendInts(b, int64(s.index))
 		b = appendBookies(b, []ledger.BookieID{s.old, s.new})

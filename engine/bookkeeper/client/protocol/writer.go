@@ -171,6 +171,7 @@ func (w *Writer) stored(entry ledger.EntryID, index int) {
 		w.watermarks.stored(w.quorum, index, entry)
 	}
 	w.change.weak = w.change.weak.Without(index) // it works again
+	w.change.attempts.stored(index)
 	p := w.window.pending(entry)
 	if p == nil {
 		return // acknowledged before
@@ -188,13 +189,26 @@ func (w *Writer) acknowledge() {
 	}
 	first := w.window.first
 	for w.window.count > 0 && w.complete(w.window.first) {
-		w.lac, w.lacLength = w.window.first, w.window.at(0).length
+		p := w.window.at(0)
+		w.lac, w.lacLength = w.window.first, p.length
+		w.tellAcked(p.acked)
 		w.window.pop()
 	}
 	invariant.Check(w.lac == w.window.first-1 && w.window.first >= first, "the LAC is the entry before the first pending one")
-	if w.window.first > first {
-		w.out.add(Effect{Kind: EntriesAcked, First: first, Last: w.lac, LAC: w.lac, Length: w.lacLength})
+	if w.window.first > first && !w.change.running {
+		w.change.attempts.acknowledged()
 	}
+}
+
+// tellAcked tells that the entry at the LAC was acknowledged, together with those before it that the same bookies have.
+func (w *Writer) tellAcked(counted IndexSet) {
+	if e := w.out.last(); e != nil && e.Kind == EntriesAcked && e.Last == w.lac-1 && e.Set == counted && e.Metadata == w.metadata {
+		e.Last, e.LAC, e.Length = w.lac, w.lac, w.lacLength
+		return
+	}
+	w.out.add(Effect{
+		Kind: EntriesAcked, First: w.lac, Last: w.lac, LAC: w.lac, Length: w.lacLength, Set: counted, Metadata: w.metadata,
+	})
 }
 
 // frozen reports whether the LAC must stand still.
