@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"math/bits"
+	"sync"
 	"unsafe"
 
 	"lakebed/internal/invariant"
@@ -25,9 +26,57 @@ type buffer struct {
 	class int
 }
 
-// bufferPool keeps returned buffers for all nodes of a world.
+// bufferPool keeps returned buffers for all nodes of a world, and the rings of connections that are over.
 type bufferPool struct {
-	free [bufferClasses][]*buffer
+	free  [bufferClasses][]*buffer
+	rings [bufferClasses][][]byte
+}
+
+// idleBytesMax bounds what a released world leaves behind, so that one trial of large buffers does not stay for ever.
+const idleBytesMax = 16 << 20
+
+// idleBuffers holds the pools of released worlds for new ones, like the pages of disks. Nobody can tell a used buffer from
+// a fresh one: both are poisoned.
+var idleBuffers sync.Pool // of *bufferPool
+
+func newBufferPool() *bufferPool {
+	if b, ok := idleBuffers.Get().(*bufferPool); ok {
+		return b
+	}
+	return new(bufferPool)
+}
+
+// release leaves the buffers to new worlds, unless they are too many. It reports whether it did.
+func (b *bufferPool) release() bool {
+	held := 0
+	for class := range b.free {
+		held += (len(b.free[class]) + len(b.rings[class])) * smallestBuffer << class
+	}
+	if held > idleBytesMax {
+		return false
+	}
+	idleBuffers.Put(b)
+	return true
+}
+
+// ring returns a ring of arbitrary content. Its length is a power of two.
+func (b *bufferPool) ring(length int64) []byte {
+	class := classOf(int(length))
+	free := b.rings[class]
+	if len(free) == 0 {
+		return make([]byte, length)
+	}
+	last := len(free) - 1
+	b.rings[class] = free[:last]
+	return free[last]
+}
+
+// giveRing takes a ring back that nobody reads or writes any more.
+func (b *bufferPool) giveRing(ring []byte) {
+	if len(ring) > 0 {
+		class := classOf(len(ring))
+		b.rings[class] = append(b.rings[class], ring)
+	}
 }
 
 var poisoned = bytes.Repeat([]byte{poison}, poisonCheckedMax) // only ever read

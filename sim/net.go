@@ -195,6 +195,8 @@ func (n *Network) forget(c *conn) {
 	}
 	clear(n.conns[len(kept):])
 	n.conns = kept
+	c.in.giveRing() // both ends refuse reads and writes from now on
+	c.out.giveRing()
 }
 
 // crash ends the connections and listeners of a process that did not close them. A killed process leaves a kernel that

@@ -74,7 +74,7 @@ func (p *pipe) grow(n int64) {
 	for size < need {
 		size *= 2
 	}
-	ring := make([]byte, size)
+	ring := p.world().heap.ring(size)
 	for at := p.read; at < p.sent; {
 		piece := p.ring[at&int64(len(p.ring)-1):]
 		piece = piece[:min(int64(len(piece)), p.sent-at)]
@@ -84,7 +84,14 @@ func (p *pipe) grow(n int64) {
 			at += int64(n)
 		}
 	}
+	p.giveRing()
 	p.ring = ring
+}
+
+// giveRing gives the buffer back. Nothing is read or written after it unless grow makes another.
+func (p *pipe) giveRing() {
+	p.world().heap.giveRing(p.ring)
+	p.ring = nil
 }
 
 // take copies bytes that have arrived out of the stream.

@@ -61,7 +61,7 @@ type World struct {
 	yields   dice // where taking a lock is a scheduling point
 	delays   dice // which woken task is kept waiting
 	trace    trace
-	heap     bufferPool
+	heap     *bufferPool
 	network  *Network
 	effects  map[string]int64
 
@@ -91,7 +91,7 @@ type World struct {
 // New makes a world with nothing in it.
 func New(config Config) *World {
 	setDefaults(&config)
-	w := &World{config: config, byName: map[string]*Node{}, effects: map[string]int64{}}
+	w := &World{config: config, byName: map[string]*Node{}, effects: map[string]int64{}, heap: newBufferPool()}
 	w.schedule = newScheduler(&w.config)
 	w.yields, w.delays = newDice(config.Seed, "lock yields"), newDice(config.Seed, "delays")
 	w.trace = trace{hash: scramble(config.Seed), recent: make([]record, config.Recent), writer: config.Trace, observer: config.Observer}
@@ -162,8 +162,8 @@ func (w *World) Run(limit time.Duration) Verdict {
 	return w.verdict
 }
 
-// Release gives the memory of the disks to worlds that are made from now on. It is for a world that has run and whose
-// disks nobody looks at any more.
+// Release gives the memory of disks, buffers and connections to worlds that are made from now on. It is for a world that
+// has run and whose disks nobody looks at any more.
 func (w *World) Release() {
 	invariant.Check(w.ended, "only a world that has ended is released")
 	for _, n := range w.nodes {
@@ -172,6 +172,12 @@ func (w *World) Release() {
 		}
 		n.volumes = nil
 	}
+	for _, c := range w.network.conns { // each has one of its two directions
+		c.out.giveRing()
+	}
+	w.network.conns = nil
+	w.heap.release()
+	w.heap = nil
 }
 
 // turn makes one move: whatever is due first, then a task that can run, then a jump in time.

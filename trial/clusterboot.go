@@ -7,6 +7,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/node"
 	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/metadata"
 	"lakebed/engine/bookkeeper/metadata/service"
 	"lakebed/engine/host"
 	"lakebed/model"
@@ -30,19 +31,20 @@ func (c *cluster) bootBookie(h host.Host, m *member) error {
 
 // bootClient is a client's process: one client, with its sessions.
 func (c *cluster) bootClient(h host.Host, one *caller) error {
-	return c.withClient(h, "client", func(engine *client.Client) {
+	return c.withClient(h, "client", func(engine *client.Client, store metadata.Store) {
 		// Sessions wait in the root group, which the operator stops; their own group is there to be waited for.
 		sessions := h.Root().New("sessions")
 		for i := range c.options.Scenario.Cluster.Sessions {
 			s := replicated.NewSession(h, h.Root(), c.lab, engine, clientID(one.number, i), c.options.Scenario.pace())
+			s.UseBare(replicated.Bare{Store: store, Channel: c.drawn.client.Pool.Channel, Notices: true})
 			sessions.Go("session", s.Run)
 		}
 		sessions.Wait()
 	})
 }
 
-// withClient has f use a client, and takes everything down again.
-func (c *cluster) withClient(h host.Host, whose string, f func(*client.Client)) error {
+// withClient has f use a client and its session of the store, and takes everything down again.
+func (c *cluster) withClient(h host.Host, whose string, f func(*client.Client, metadata.Store)) error {
 	store, err := service.Connect(h, h.Root(), c.drawn.store)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func (c *cluster) withClient(h host.Host, whose string, f func(*client.Client)) 
 	if err != nil {
 		return fmt.Errorf("%w, and closing the metadata store: %w", err, store.Close())
 	}
-	f(engine)
+	f(engine, store)
 	engine.Close()
 	err = store.Close()
 	c.memoryIsBack(h, whose, err)
@@ -60,15 +62,34 @@ func (c *cluster) withClient(h host.Host, whose string, f func(*client.Client)) 
 
 // bootVerifier is a new client that looks at everything once more.
 func (c *cluster) bootVerifier(h host.Host) error {
-	return c.withClient(h, "verifier", func(engine *client.Client) {
+	return c.withClient(h, "verifier", func(engine *client.Client, store metadata.Store) {
 		s := replicated.NewSession(h, h.Root(), c.lab, engine, clientID(len(c.clients), 0), time.Millisecond)
 		stuck, _ := s.Verify()
 		for _, one := range stuck {
 			c.judgeStuck(one)
 		}
 		c.unbreak()
-		c.probeHolders(h)
+		c.writeAnew(s)
+		c.probeHolders(h, store)
 	})
+}
+
+// writeAnew: a cluster of which as many bookies are whole as an ensemble needs takes new ledgers, whatever it went through.
+// Doubt about what a bookie lost is settled with the metadata, and must not outlive that.
+func (c *cluster) writeAnew(s *replicated.Session) {
+	whole := 0
+	for _, m := range c.bookies {
+		if !m.refused && !m.wounded {
+			whole++
+		}
+	}
+	if whole < c.drawn.quorum.Ensemble {
+		return
+	}
+	if !s.WriteAnew() {
+		c.find(Stalled, "liveness", "a healed cluster takes no new ledger", fmt.Sprintf(
+			"%d of %d bookies are whole, the quorums are %s", whole, len(c.bookies), quorumText(c.drawn.quorum)))
+	}
 }
 
 // judgeStuck: a ledger that a core which suffices does not recover is a broken promise, unless there are reasons. Bookies
@@ -124,8 +145,13 @@ func (c *cluster) notice(n *sim.Node, kind model.NoticeKind, e host.Event) {
 			number = one.number
 		}
 	}
-	c.lab.Recorder.Notice(model.Notice{
+	told := model.Notice{
 		Ledger: model.LedgerID(e.A), Entry: model.EntryID(e.B), Writer: model.Handle(n.Epoch()),
 		Client: clientID(number, 0), Kind: kind,
-	}, nil)
+	}
+	if kind == model.NoticeAcked {
+		c.lab.Recorder.NoticeAcked(told, e.Extra)
+		return
+	}
+	c.lab.Recorder.Notice(told, nil)
 }

@@ -105,6 +105,7 @@ func drawNode(s *Scenario, address string, r *rand.Rand) node.Config {
 	c.Registration.PauseMin, c.Registration.PauseMax = millis(5, 30), millis(30, 200)
 	c.Registration.Look, c.Registration.Timeout = millis(300, 3000), millis(150, 600)
 	c.StartTimeout, c.CloseTimeout = millis(150, 600), millis(50, 200)
+	c.SettleTimeout = millis(100, 1000)
 	return c
 }
 
@@ -124,11 +125,12 @@ func drawClient(r *rand.Rand) client.Config {
 	c.RetryPauseMin = millis(5, 50)
 	c.RetryPauseMax = c.RetryPauseMin * time.Duration(1+r.IntN(8))
 	c.PollMin, c.PollMax = millis(100, 150), millis(150, 400)
+	c.SpeculativeReadTimeout, c.BatchesInFlight = millis(1, 60), 1+r.IntN(4)
 
 	p := &c.Pool
 	p.ConnectTimeout, p.BackoffMin = millis(30, 300), millis(5, 50)
 	p.BackoffMax = p.BackoffMin * time.Duration(1+r.IntN(6))
-	p.StableAfter = millis(0, 500)
+	p.StableAfter, p.SuspectPause = millis(0, 500), millis(0, 400)
 	p.ParkedMax, p.ParkedBytesMax, p.BookiesMax = 4+r.IntN(64), int64(8+r.IntN(64))<<10, 16
 	p.Channel = channelConfig()
 	p.Channel.RequestsMax, p.Channel.OutputBytesMax = 8+r.IntN(64), int64(4+r.IntN(32))<<10
@@ -151,7 +153,8 @@ func drawStoreClient(r *rand.Rand) service.ClientConfig {
 func (d *clusterDraw) drawSessions(s *Scenario, r *rand.Rand) replicated.Mix {
 	w := s.Cluster.Work
 	m := replicated.Mix{
-		Write: w.Write, Tail: w.Tail, CatchUp: w.CatchUp, TakeOver: w.TakeOver, Delete: w.Delete, Quorum: d.quorum,
+		Write: w.Write, Tail: w.Tail, CatchUp: w.CatchUp, TakeOver: w.TakeOver, Delete: w.Delete, Foreign: w.Foreign,
+		Quorum: d.quorum,
 	}
 	for _, weight := range []*int{&m.Tail, &m.CatchUp, &m.TakeOver, &m.Delete, &m.Delete} {
 		if r.IntN(6) == 0 {
@@ -177,6 +180,7 @@ func (d *clusterDraw) drawSessions(s *Scenario, r *rand.Rand) replicated.Mix {
 	m.Writer.DelayEnsembleChange = r.IntN(2) == 0
 	m.Writer.RetryReplacementAfter = 1 + r.IntN(32)
 	m.Writer.AckBeforeMetadata = s.Cluster.AckBeforeMetadata
+	m.Writer.LACRule = lacRules[s.Cluster.LACRule]
 	m.Recovery.ReadsDoNotFence = s.Cluster.UnfencedRecovery
 	return m
 }

@@ -16,12 +16,12 @@ func clusterMarks() []host.Point {
 		client.PointEnsembleChanged, client.PointRecoveryEnsemble, client.PointResent, client.PointFenced, client.PointWindowFull,
 		client.PointRecoveryStarted, client.PointRecoveryLostRace, client.PointRecoveryReadd, client.PointAllUnknown,
 		client.PointCASUnknown, client.PointCASConflict, client.PointReadFailover,
-		client.PointBatchShort, client.PointBatchPaused,
-		pool.PointDialFailed, pool.PointReplaced, pool.PointRefused,
+		client.PointBatchShort, client.PointBatchPaused, client.PointSpeculativeRead,
+		pool.PointDialFailed, pool.PointReplaced, pool.PointRefused, pool.PointSuspected,
 		metadata.PointReregistered, metadata.PointRegisteredLate, metadata.PointOldRegistered,
 		metadata.PointCreateSettled, metadata.PointCreateGivenUp, metadata.PointDeleteSettled,
 		service.PointNewSession, service.PointLost,
-		node.PointStoreAwaited, node.PointCookieResumed, node.PointCookieRefused,
+		node.PointStoreAwaited, node.PointCookieResumed, node.PointCookieRefused, node.PointDoubtSettled,
 	)
 }
 

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 
+	"lakebed/engine/bookkeeper/client/protocol"
 	"lakebed/engine/bookkeeper/ledger"
 )
 
@@ -21,6 +22,8 @@ type Cluster struct {
 	// The wrong settings of a canary.
 	UnfencedRecovery  bool `toml:"unfenced_recovery"`   // recovery reads do not fence (bookkeeper#2614)
 	AckBeforeMetadata bool `toml:"ack_before_metadata"` // entries on new bookies count too early (bookkeeper#1591)
+	// LACRule is one source's rule of sorted watermarks, in one of its readings: "contiguous" or "highest". Empty: none.
+	LACRule string `toml:"lac_rule"`
 
 	Work SessionWork `toml:"work"`
 }
@@ -32,12 +35,16 @@ type SessionWork struct {
 	CatchUp  int `toml:"catch_up"`
 	TakeOver int `toml:"take_over"`
 	Delete   int `toml:"delete"`
+	Foreign  int `toml:"foreign"` // writes without the client, past the ids that fit 32 bits
 }
 
 func (s *Scenario) checkCluster() error {
 	c := s.Cluster
 	if len(c.Shapes) == 0 {
 		return fmt.Errorf("scenario %s: a cluster has at least one shape", s.Name)
+	}
+	if _, known := lacRules[c.LACRule]; !known {
+		return fmt.Errorf("scenario %s: lac_rule %q is neither contiguous nor highest", s.Name, c.LACRule)
 	}
 	for _, text := range c.Shapes {
 		if _, err := parseQuorum(text); err != nil {
@@ -48,12 +55,17 @@ func (s *Scenario) checkCluster() error {
 	switch {
 	case c.SparesMax < 1 || c.Sessions < 1 || c.Sessions >= sessionsMax || c.Ledgers < 1 || c.Entries < 1:
 		return fmt.Errorf("scenario %s: spares_max, sessions, ledgers and entries of a cluster must be positive, sessions below 100", s.Name)
-	case min(w.Tail, w.CatchUp, w.TakeOver, w.Delete, c.BlackoutOneIn) < 0 || w.Write < 1:
+	case min(w.Tail, w.CatchUp, w.TakeOver, w.Delete, w.Foreign, c.BlackoutOneIn) < 0 || w.Write < 1:
 		return fmt.Errorf("scenario %s: no number may be negative, and somebody must write", s.Name)
 	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}):
 		return fmt.Errorf("scenario %s: damage, doubt, remote_clients and work are those of a single bookie", s.Name)
 	}
 	return nil
+}
+
+// lacRules are the rules that a scenario can name.
+var lacRules = map[string]protocol.LACRule{
+	"": protocol.InOrder, "contiguous": protocol.ContiguousWatermarks, "highest": protocol.HighestWatermarks,
 }
 
 // parseQuorum reads "5/3/2".

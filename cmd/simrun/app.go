@@ -57,10 +57,10 @@ There are three things to do:
   prove     run the engine in a world that breaks on purpose, thousands of times, each time from a seed
             simrun campaign          many seeds; a failure prints the command that shows it again
             simrun replay SEED       one of them again, event by event the same
-            simrun defects           bugs planted on purpose: does the laboratory see them?
+            simrun explore           every state of very small clusters
             simrun defects           planted bugs: are they caught, by what, how fast
   measure   run the same code on this machine's disk
-            simrun bench             beside the disk's own limit
+            simrun bench             beside the disk's own limit; "bench world": the laboratory's own speed
   inspect   read what the engine wrote, in words
             simrun inspect PATH      a bookie, a directory or a file, every checksum verified
 
@@ -76,7 +76,7 @@ All commands that print a table print the same facts as JSON with --json.`,
 		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.versionCommand(), a.workerCommand())
+	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.exploreCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.versionCommand(), a.workerCommand())
 	a.plantOnDemand(root)
 	return root
 }

@@ -74,7 +74,7 @@ The directory must be on a disk: a memory file system syncs nothing, and the fig
 	flags.BoolVar(&f.require, "require-goals", false, "exit with 1 if a goal is missed")
 	flags.StringVar(&f.profile, "profile", "", "write a profile of this process: "+profileNames())
 	flags.StringVar(&f.profileDir, "profile-dir", benchProfileDir, "where the profile goes; made if it is missing")
-	c.AddCommand(a.benchWorldCommand())
+	c.AddCommand(a.benchWorldCommand(), a.benchClusterWorldCommand())
 	return c
 }
 

@@ -9,11 +9,14 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"lakebed/trial"
 	"lakebed/trial/campaign"
 )
 
@@ -35,21 +38,10 @@ func (a *app) campaignCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "campaign [SCENARIO…]",
 		Short: "Run many trials with faults, and check every one",
-		Long: `Run a fault-injection campaign: trials with consecutive seeds, each in a simulated world that is broken on
-purpose, each checked against what the engine promises.
-
-Without arguments the default mix runs: every scenario that has a weight. With arguments only those named run.
-The first seed is 1 unless --seed says otherwise, so that a campaign can be repeated; "--seed random" draws one.
-
-One seed in twenty runs twice, in another process, and must give the same trace, disks and verdict. A canary, which
-breaks its promise by an ordinary wrong setting, must be caught. A campaign of 300 seeds or more of the default mix
-must reach every rare state that the laboratory knows by name, or it calls itself weak.
-
-Exit code 0: all promises held. 1: one did not, or the campaign was weak or blind. A failure comes with the command
-that shows it again, and is kept as a file that "simrun replay" accepts.`,
+		Long:  campaignHelp(a.catalogue.Scenarios),
 		Example: `  simrun campaign                              # about a minute, the same seeds each time
   simrun campaign --seed random --time 10m     # as many new seeds as ten minutes allow
-  simrun campaign bookie --seeds 100           # one scenario only
+  simrun campaign cluster --seeds 100          # one scenario only
   simrun campaign --json >campaign.json        # the same facts for a program
   simrun campaign --workers 0 --profile cpu    # in this process, for a profiler or a debugger`,
 		Args: cobra.ArbitraryArgs,
@@ -73,6 +65,43 @@ that shows it again, and is kept as a file that "simrun replay" accepts.`,
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
 	a.addProfileFlag(c)
 	return c
+}
+
+// campaignHelp also lists the scenarios that there are.
+func campaignHelp(scenarios []trial.Scenario) string {
+	var b strings.Builder
+	b.WriteString(`Run a fault-injection campaign: trials with consecutive seeds, each in a simulated world that is broken on
+purpose, each checked against what the engine promises.
+
+Without arguments the default mix runs: every scenario that has a weight, as often as that says. With arguments only
+those named run. The first seed is 1 unless --seed says otherwise, so that a campaign can be repeated; "--seed random"
+draws one.
+
+A trial is of one bookie, or of a cluster: a hostile metadata store, an ensemble of bookies with some to spare, and
+clients that write, tail, read, take each other's ledgers away and delete them, each on a node of its own. The seed draws
+shape, sizes, timeouts, network, disks and the plan of faults. When the work is over a core that suffices is healed, and a
+new client must get back all that was ever acknowledged.
+
+One seed in twenty runs twice, in another process, and must give the same trace, disks and verdict. Canaries, which
+break their promise by an ordinary wrong setting, must be caught. A campaign of 300 seeds or more of the default mix
+must reach every rare state that the laboratory knows by name, or it calls itself weak.
+
+Scenarios, with their weights:
+
+`)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range scenarios {
+		weight := strconv.Itoa(s.Weight)
+		if s.Canary {
+			weight = "canary"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", s.Name, weight, s.About)
+	}
+	_ = t.Flush() // into memory
+	b.WriteString(`
+Exit code 0: all promises held. 1: one did not, or the campaign was weak or blind. A failure comes with the command
+that shows it again, and is kept as a file that "simrun replay" accepts.`)
+	return b.String()
 }
 
 func (a *app) campaign(ctx context.Context, f campaignFlags, scenarios []string) error {

@@ -1,9 +1,10 @@
 // Package bench measures the engine on a real machine: the journal alone and a whole bookie in this process, the raw
-// line beside both, fio beside the raw line, reads, and the speed of the simulated world.
+// line beside both, fio beside the raw line, reads, and the speed of the simulated world, with one bookie or a cluster in it.
 //
 // # What it promises
 //
-//   - Every figure is of the wall clock, and says what was synced, what was warm and which disk it is of.
+//   - Every figure of a disk is of the wall clock, and says what was synced, what was warm and which disk it is of. Those of
+//     simulated worlds say whether they are of the processor's, the wall's or the virtual clock.
 //   - A rate is never quoted alone. Each round of an arm has a round of the raw line next to it, which writes the very
 //     groups that the arm's journal wrote, in their order: one pwritev and one fdatasync a group. Rounds go arm, raw,
 //     raw, arm, so that a drift of the machine hits both alike.

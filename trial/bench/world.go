@@ -36,6 +36,7 @@ type WorldFigures struct {
 	Failed           int       `json:"failed"` // trials whose verdict was not ok; a campaign says why
 	Events           int64     `json:"events"`
 	Operations       int64     `json:"operations"`
+	Acked            int64     `json:"acked_appends"` // of clusters
 	SimulatedSeconds float64   `json:"simulated_seconds"`
 	CPUSeconds       float64   `json:"cpu_seconds"` // of the whole process, collections included
 	WallSeconds      float64   `json:"wall_seconds"`
@@ -67,19 +68,22 @@ func worldOf(kind WorldKind) (func(seed uint64, f *WorldFigures), error) {
 	if kind == BareWorld {
 		return runBare, nil
 	}
-	scenario, err := trial.Find(worldScenario)
+	if run := clusterWorldOf(kind); run != nil {
+		return run, nil
+	}
+	scenario, err := trial.Find(scenarioOf(kind))
 	if err != nil {
 		return nil, err
 	}
 	switch kind {
-	case EngineWorld:
+	case EngineWorld, ClusterWorld:
 	case PacedWorld:
 		clients := scenario.Clients + scenario.Remote
 		scenario.PaceMicros = clients * int(time.Minute.Microseconds()) / pacedStepsAMinute
 		scenario.WorkMillis = pacedWorkMillis
 		scenario.FaultsMin, scenario.FaultsMax, scenario.Faults = 0, 0, nil
 	default:
-		return nil, fmt.Errorf("%w: no world is called %q; there are: bare, engine, paced", ErrUsage, kind)
+		return nil, fmt.Errorf("%w: no world is called %q; there are: bare, engine, paced, cluster, steady, sequential", ErrUsage, kind)
 	}
 	return func(seed uint64, f *WorldFigures) { runTrial(scenario, seed, f) }, nil
 }
@@ -88,6 +92,7 @@ func runTrial(scenario trial.Scenario, seed uint64, f *WorldFigures) {
 	r := trial.Run(trial.Options{Scenario: scenario, Seed: seed})
 	f.Events += r.Events
 	f.Operations += r.Operations
+	f.Acked += r.Answers[ackedAnswer]
 	f.SimulatedSeconds += r.Simulated.Seconds()
 	if r.Failed() {
 		f.Failed++

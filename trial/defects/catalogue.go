@@ -48,7 +48,8 @@ const ours = "rule: "
 // All returns the catalogue.
 func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
-		readDefects(), serverDefects(), startDefects(), damageDefects())
+		readDefects(), serverDefects(), startDefects(), damageDefects(),
+		writerDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects())
 }
 
 // Find returns the defect of this id.

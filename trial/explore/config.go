@@ -13,6 +13,7 @@ const (
 	bookiesMax = 6
 	entriesMax = 3
 	clientsMax = 3
+	budgetMax  = 100 // of each kind of thing that may go wrong
 )
 
 // Config is a world and how much may go wrong in it.
@@ -36,6 +37,8 @@ type Config struct {
 
 	// StatesMax stops the search. 0: no bound.
 	StatesMax int
+	// Watch, if not nil, is told every watchSteps steps what there is so far; false stops the search.
+	Watch func(Result) bool
 	// Only looks for violations of one rule, by its name. Empty: of all.
 	Only string
 }
@@ -54,6 +57,15 @@ func (c Config) Validate() error {
 		return fmt.Errorf("holders of %d entries are given, and there are %d", len(c.Held), c.Entries)
 	case c.Recoveries < 0 || c.Recoveries >= clientsMax:
 		return fmt.Errorf("%d recoveries: must be 0 to %d", c.Recoveries, clientsMax-1)
+	case min(c.Timeouts, c.LostAnswers, c.StaleReads, c.Restarts) < 0 || max(c.Timeouts, c.LostAnswers, c.StaleReads, c.Restarts) > budgetMax:
+		return fmt.Errorf("timeouts, lost answers, stale reads and restarts must be 0 to %d", budgetMax)
+	}
+	for e, bookies := range c.Held {
+		for _, b := range bookies {
+			if b < 0 || b >= c.Bookies {
+				return fmt.Errorf("entry %d lies on bookie %d, and there are %d, the first of which is 0", e, b, c.Bookies)
+			}
+		}
 	}
 	return nil
 }

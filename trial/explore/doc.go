@@ -33,6 +33,11 @@
 // Both are sound. A request that nobody waits for is dropped when it can no longer change its bookie, and an answer
 // when its client says that it no longer matters. Without them the smallest world has 180 times as many states.
 //
+// # Which worlds
+//
+// Worlds are small enough to be searched to the end by everybody; LargeWorlds are not. Arms take a rule of the protocol
+// out, each with a world in which that shows. Run searches several and makes a Report.
+//
 // # What it does not promise
 //
 // States are told apart by 128 bits of their digest. Questions for replacements are answered at once, with the lowest

@@ -36,6 +36,7 @@ type search struct {
 	seen    map[digest]struct{}
 	visits  []visit
 	scratch []byte
+	watched int // steps when Watch was told last
 	result  Result
 }
 
@@ -75,13 +76,25 @@ func (s *search) run() {
 					return
 				}
 			}
-			if s.config.StatesMax > 0 && s.result.States >= s.config.StatesMax {
+			if s.config.StatesMax > 0 && s.result.States >= s.config.StatesMax || s.stopped() {
 				return
 			}
 		}
 		layer = next
 	}
 	s.result.Complete = true
+}
+
+// watchSteps is how many steps lie between two calls of Watch: a fraction of a second.
+const watchSteps = 1 << 16
+
+// stopped asks whoever watches.
+func (s *search) stopped() bool {
+	if s.config.Watch == nil || s.result.Steps < s.watched+watchSteps {
+		return false
+	}
+	s.watched = s.result.Steps
+	return !s.config.Watch(s.result)
 }
 
 // counts reports whether a broken rule is one that is looked for.

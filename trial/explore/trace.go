@@ -33,9 +33,9 @@ func describe(m *ledger.Metadata) string {
 
 // Violation is a shortest sequence of steps that breaks a rule.
 type Violation struct {
-	Rule  string
-	What  string
-	Steps [][]string // each in one or more lines; the first is the world at the start
+	Rule  string     `json:"rule"`
+	What  string     `json:"what"`
+	Steps [][]string `json:"steps"` // each in one or more lines; the first is the world at the start
 }
 
 func (v *Violation) String() string {

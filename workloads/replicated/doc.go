@@ -11,6 +11,7 @@
 //	catch-up   reads a stretch of a ledger, entry by entry or in batches
 //	take-over  opens a ledger with recovery, whether or not its writer lives, reads all of it, and may write on in another
 //	delete     deletes a ledger, whoever uses it
+//	foreign    writes a ledger without the client, where the ids of its entries outgrow 32 bits, and has it recovered
 //
 // Writers are not told when another session takes their ledger away, as nobody tells them in a real cluster.
 //

@@ -2,6 +2,7 @@ package replicated
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"lakebed/engine/bookkeeper/client/protocol"
@@ -15,6 +16,7 @@ type Mix struct {
 	CatchUp  int // read a ledger from somewhere, entry by entry or in batches
 	TakeOver int // recover a ledger that may have a writer, read it, and write on in another
 	Delete   int // delete a ledger, whoever uses it
+	Foreign  int // write a ledger without the client, from an entry on whose id needs more than 32 bits
 
 	Quorum          ledger.Quorum
 	Digests         []ledger.DigestType // each ledger draws one
@@ -41,11 +43,13 @@ type Lab struct {
 	Recorder *Recorder
 	mix      Mix
 
-	mutex    sync.Mutex
-	books    []*book
-	created  int    // ledgers that were asked for
-	payloads uint64 // how many there were: the next one's number
-	finished bool
+	mutex      sync.Mutex
+	books      []*book
+	foreign    []*book // written without the client
+	created    int     // ledgers that were asked for
+	foreigners int     // foreign ledgers that were asked for
+	payloads   uint64  // how many there were: the next one's number
+	finished   bool
 }
 
 // NewLab makes a lab in which nothing has happened.
@@ -82,7 +86,7 @@ func (l *Lab) Ledgers() []ledger.ID {
 func (l *Lab) all() []*book {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return append([]*book(nil), l.books...)
+	return slices.Concat(l.books, l.foreign)
 }
 
 // mayCreate takes one of the ledgers that may be created.
@@ -168,6 +172,7 @@ func (l *Lab) payload(r *rand.Rand) []byte {
 type book struct {
 	lab     *Lab
 	id      ledger.ID
+	first   ledger.EntryID
 	last    ledger.EntryID // highest entry that anybody was told of
 	written bool           // a session writes it
 	closed  bool           // somebody was told that it is closed

@@ -16,7 +16,9 @@ import (
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/node"
 	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/bookkeeper/metadata"
 	"lakebed/engine/bookkeeper/metadata/service"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
@@ -92,7 +94,7 @@ func (c *realCluster) runBookie(ctx context.Context, address string) {
 }
 
 // withClient runs f with a client on a host of its own.
-func (c *realCluster) withClient(ctx context.Context, name string, f func(h host.Host, engine *client.Client)) {
+func (c *realCluster) withClient(ctx context.Context, name string, f func(h host.Host, engine *client.Client, store metadata.Store)) {
 	c.run(ctx, name, nil, func(h host.Host) error {
 		store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(c.metadata))
 		if err != nil {
@@ -104,18 +106,20 @@ func (c *realCluster) withClient(ctx context.Context, name string, f func(h host
 		if err != nil {
 			return err
 		}
-		f(h, engine)
+		f(h, engine, store)
 		engine.Close()
 		return store.Close()
 	})
 }
 
 func (c *realCluster) work(ctx context.Context, number, sessions int) {
-	c.withClient(ctx, fmt.Sprintf("client %d", number), func(h host.Host, engine *client.Client) {
+	c.withClient(ctx, fmt.Sprintf("client %d", number), func(h host.Host, engine *client.Client, store metadata.Store) {
 		tasks := h.Root().New("sessions")
 		for i := range sessions {
 			id := model.ClientID(100*number + i)
-			tasks.Go("session", replicated.NewSession(h, h.Root(), c.lab, engine, id, 200*time.Microsecond).Run)
+			s := replicated.NewSession(h, h.Root(), c.lab, engine, id, 200*time.Microsecond)
+			s.UseBare(replicated.Bare{Store: store, Channel: channel.DefaultConfig()})
+			tasks.Go("session", s.Run)
 		}
 		tasks.Wait()
 	})
@@ -135,7 +139,7 @@ func TestClusterHistoriesFromRealDisksAndSocketsAreRight(t *testing.T) {
 	}
 	c := &realCluster{t: t, dirs: t.TempDir(), metadata: freeAddress(t)}
 	c.lab = replicated.NewLab(replicated.Mix{
-		Write: 10, Tail: 4, CatchUp: 5, TakeOver: 3, Delete: 1, Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2},
+		Write: 10, Tail: 4, CatchUp: 5, TakeOver: 3, Delete: 1, Foreign: 2, Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2},
 		Digests: []ledger.DigestType{ledger.CRC32C, ledger.MAC}, EntriesMin: 20, EntriesMax: 200, Window: 16,
 		PayloadBytesMax: 3000, BatchCountMax: 20, BatchBytesMax: 20000, TailPolls: 10, LedgersMax: 1 << 20,
 	})
@@ -176,7 +180,7 @@ func TestClusterHistoriesFromRealDisksAndSocketsAreRight(t *testing.T) {
 }
 
 func (c *realCluster) verify() {
-	c.withClient(c.t.Context(), "verifier", func(h host.Host, engine *client.Client) {
+	c.withClient(c.t.Context(), "verifier", func(h host.Host, engine *client.Client, _ metadata.Store) {
 		stuck, ok := replicated.NewSession(h, h.Root(), c.lab, engine, 900, time.Microsecond).Verify()
 		if len(stuck) > 0 || !ok {
 			c.t.Errorf("the verifier was stopped: %v; it could not open %v", !ok, stuck)

@@ -2,6 +2,7 @@ package replicated
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"lakebed/model"
@@ -16,9 +17,15 @@ type Recorder struct {
 	open    map[Token]model.ClusterOp // operations that have not ended
 	token   Token
 	handle  model.Handle
-	answers map[string]int64
+	answers map[answer]int64
 	acked   []Acked
 	written func() []Written // nil: nobody tells of metadata
+}
+
+// answer is how operations of a kind ended. It is counted for each, so its words are put together at the end only.
+type answer struct {
+	kind    model.ClusterKind
+	outcome model.Outcome
 }
 
 // Written is a write of a ledger's metadata that took effect. Its stamp is given by the recorder.
@@ -36,7 +43,7 @@ type Acked struct {
 
 // NewRecorder starts an empty history. Opens may be served from old metadata: the weakest store allows it.
 func NewRecorder() *Recorder {
-	r := &Recorder{open: map[Token]model.ClusterOp{}, answers: map[string]int64{}}
+	r := &Recorder{open: map[Token]model.ClusterOp{}, answers: map[answer]int64{}}
 	r.history.StaleMetadata = true
 	return r
 }
@@ -76,6 +83,7 @@ func (r *Recorder) drain() {
 	}
 	for _, w := range r.written() {
 		r.stamp++
+		w = countedWrite(w)
 		w.Write.At = r.stamp
 		r.history.AppendMetadata(w.Write, w.Fragments)
 	}
@@ -121,7 +129,8 @@ func (r *Recorder) end(t Token, outcome model.Outcome, items []model.Item, fill 
 }
 
 func (r *Recorder) add(op model.ClusterOp, items []model.Item) {
-	r.answers[op.Kind.String()+" "+op.Outcome.String()]++
+	r.answers[answer{op.Kind, op.Outcome}]++
+	op, items = countedOp(op, items)
 	if len(items) > 0 {
 		r.history.AppendRead(op, items)
 		return
@@ -136,7 +145,7 @@ func (r *Recorder) Drop(t Token, outcome model.Outcome) {
 	op, under := r.open[t]
 	if under {
 		delete(r.open, t)
-		r.answers[op.Kind.String()+" "+outcome.String()]++
+		r.answers[answer{op.Kind, outcome}]++
 	}
 }
 
@@ -161,7 +170,7 @@ func (r *Recorder) cut(of func(model.ClientID) bool) {
 		delete(r.open, t)
 		op.Outcome, op.Return = model.Unknown, model.Never
 		if op.Kind == model.LedgerCreate {
-			r.answers[op.Kind.String()+" "+op.Outcome.String()]++
+			r.answers[answer{op.Kind, op.Outcome}]++
 			continue // it has no name; see Drop
 		}
 		r.add(op, nil)
@@ -184,8 +193,21 @@ func (r *Recorder) Appending(id model.LedgerID) bool {
 func (r *Recorder) Notice(n model.Notice, by []model.Node) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	n.At = r.next()
+	n.At, n.Entry = r.next(), counted(n.Ledger, n.Entry)
 	r.history.AppendNotice(n, by)
+}
+
+// NoticeAcked records that a writer acknowledged an entry. The bookies whose answers it counted are as client.PointAcked
+// has them, separated by commas.
+func (r *Recorder) NoticeAcked(n model.Notice, bookies string) {
+	n.Kind = model.NoticeAcked
+	var by []model.Node
+	for id := range strings.SplitSeq(bookies, ",") {
+		if id != "" {
+			by = append(by, model.Node(id))
+		}
+	}
+	r.Notice(n, by)
 }
 
 // Damaged records that media of a bookie were damaged on purpose. It may have hit anything.
@@ -199,6 +221,7 @@ func (r *Recorder) Damaged(node model.Node) {
 func (r *Recorder) Holding(held model.Holding) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
+	held.Entry = counted(held.Ledger, held.Entry)
 	r.history.AppendHolding(held)
 }
 
@@ -230,8 +253,8 @@ func (r *Recorder) Answers() map[string]int64 {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	counts := make(map[string]int64, len(r.answers))
-	for name, n := range r.answers {
-		counts[name] = n
+	for a, n := range r.answers {
+		counts[a.kind.String()+" "+a.outcome.String()] += n
 	}
 	return counts
 }

@@ -1,6 +1,7 @@
 package replicated
 
 import (
+	"slices"
 	"testing"
 
 	"lakebed/model"
@@ -94,6 +95,20 @@ func TestNoTwoPayloadsAreAlike(t *testing.T) {
 			t.Fatalf("payload %d is like an earlier one", number)
 		} else {
 			seen[d] = true
+		}
+	}
+}
+
+// TestAcknowledgementsNameTheBookiesThatWereCounted, so that a quorum can be held against the metadata.
+func TestAcknowledgementsNameTheBookiesThatWereCounted(t *testing.T) {
+	for text, want := range map[string][]model.Node{
+		"": nil, "b0:3181": {"b0:3181"}, "b0:3181,b2:3181": {"b0:3181", "b2:3181"},
+	} {
+		r := NewRecorder()
+		r.NoticeAcked(model.Notice{Ledger: 7, Entry: 0, Writer: 1, Client: 1}, text)
+		h := r.History()
+		if len(h.Notices) != 1 || h.Notices[0].Kind != model.NoticeAcked || !slices.Equal(h.By(0), want) {
+			t.Errorf("%q: %+v by %v", text, h.Notices, h.By(0))
 		}
 	}
 }

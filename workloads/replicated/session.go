@@ -18,17 +18,18 @@ type Session struct {
 	group  host.Group
 	client *client.Client
 	id     model.ClientID
+	name   string
 	rand   *rand.Rand
 	pace   time.Duration
+	bare   *Bare // for foreign ledgers; nil: there are none
 
 	patient time.Duration // of Verify: until then it tries again
 }
 
 // NewSession makes a session of a client. Its tasks belong to g; pace is the mean pause between two of its operations.
 func NewSession(h host.Host, g host.Group, lab *Lab, c *client.Client, id model.ClientID, pace time.Duration) *Session {
-	return &Session{
-		lab: lab, h: h, group: g, client: c, id: id, rand: h.Rand("session-" + strconv.Itoa(int(id))), pace: pace,
-	}
+	name := "session-" + strconv.Itoa(int(id))
+	return &Session{lab: lab, h: h, group: g, client: c, id: id, name: name, rand: h.Rand(name), pace: pace}
 }
 
 // Run works until the lab is finished or the group stops.
@@ -56,6 +57,7 @@ func (s *Session) chapter() {
 		do     func()
 	}{
 		{m.Write, s.write}, {m.Tail, s.tail}, {m.CatchUp, s.catchUp}, {m.TakeOver, s.takeOver}, {m.Delete, s.deleteLedger},
+		{m.Foreign, s.foreign},
 	}
 	total := 0
 	for _, c := range chapters {

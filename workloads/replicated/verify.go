@@ -76,7 +76,7 @@ func (v *view) all() {
 // through reads from the first entry to last. Reads that fail are tried again, since a bookie may still be getting up;
 // only a failure of the last try is final.
 func (v *view) through(last ledger.EntryID, read func(next ledger.EntryID) ledger.EntryID) {
-	next := ledger.EntryID(0)
+	next := v.book.first
 	for try := 0; next <= last; {
 		v.last = try == verifyTries || v.h.Elapsed() >= v.patient
 		got := read(next)
@@ -88,4 +88,38 @@ func (v *view) through(last ledger.EntryID, read func(next ledger.EntryID) ledge
 			return
 		}
 	}
+}
+
+// anewEntries is how many entries the last look appends to a ledger of its own.
+const anewEntries = 3
+
+// WriteAnew creates a ledger and appends to it, in a world in which enough bookies are whole. It tries again, since some
+// may still be getting up or settling what they lost. False: it never worked, and the group does not stop.
+func (s *Session) WriteAnew() bool {
+	s.patient = s.h.Elapsed() + verifyPatience
+	for try := range verifyTries {
+		if s.writeOne() || s.group.Stopping() {
+			return true
+		}
+		if !s.pause(try) {
+			break
+		}
+	}
+	return s.group.Stopping()
+}
+
+func (s *Session) writeOne() bool {
+	a := s.create()
+	if a == nil {
+		return false
+	}
+	for range anewEntries {
+		a.append()
+		if !a.await(1) || a.failed {
+			break
+		}
+	}
+	a.await(a.underWay)
+	a.end()
+	return !a.failed
 }
