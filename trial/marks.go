@@ -21,7 +21,7 @@ func RequiredMarks() []string {
 		entrylog.PointRescanned, entrylog.PointOrphan, entrylog.PointOverlap,
 		ledgertable.PointSnapshot, lastmark.PointWritten,
 		bookie.PointSlowed, bookie.PointCacheFull, bookie.PointFenceDurable, bookie.PointRefusedFenced,
-		bookie.PointRefusedLimbo, bookie.PointUnknown, bookie.PointDeleted, bookie.PointRefusedDeleted,
+		bookie.PointRefusedLimbo, bookie.PointUnknown, bookie.PointRangeHole, bookie.PointDeleted, bookie.PointRefusedDeleted,
 		bookie.PointSwapped, bookie.PointSwappedReaders, bookie.PointFenceInFlush, bookie.PointCheckpointRetry,
 		bookie.PointReplayFlush, bookie.PointLimbo, bookie.PointFailed, bookie.PointClosed,
 	}

@@ -20,7 +20,7 @@ func readerDefects() []Defect {
 			Edits: []Edit{
 				{
 					File: readFile, Function: "Store.ReadRange",
-					Original: "if err != nil {\nbreak\n}",
+					Original: "if err != nil {\ns.markHole(id, next)\nbreak\n}",
 					Replacement: `if err != nil {
 							if e, err = s.read(id, first+ledger.EntryID(len(entries))+1); err != nil {
 								break

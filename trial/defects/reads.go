@@ -21,7 +21,7 @@ func readDefects() []Defect {
 			ID: "last-entry-from-cache-only", Title: "the last entry is looked for in the write cache only",
 			Origin: "bookkeeper#2612: the last entry was answered too low with confidence, and recovery cut the ledger",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.lastEntry",
+				File: readFile, Function: "Store.greatest",
 				Original: "max(s.active.Last(id), s.logs.Last(id))", Result: "ledger.EntryID", Replacement: "return s.active.Last(id)",
 			}},
 			Scenario: "bookie", Checkers: []string{model.CheckerLastEntry, model.CheckerBookie},
@@ -65,7 +65,7 @@ func rangeDefects() []Defect {
 			Origin: ours + "a range is a hole-free prefix",
 			Edits: []Edit{{
 				File: readFile, Function: "Store.ReadRange",
-				Original: "if err != nil {\nbreak\n}",
+				Original: "if err != nil {\ns.markHole(id, next)\nbreak\n}",
 				Replacement: `if err != nil {
 						if e, err = s.read(id, first+ledger.EntryID(len(entries))+1); err != nil {
 							break

@@ -57,8 +57,10 @@ func (s *Store) ReadRange(id ledger.ID, first ledger.EntryID, limits Limits) ([]
 	}
 	entries, bytes := []Entry{e}, int64(len(e.Body))
 	for limits.Entries <= 0 || len(entries) < limits.Entries {
-		e, err := s.read(id, first+ledger.EntryID(len(entries)))
+		next := first + ledger.EntryID(len(entries))
+		e, err := s.read(id, next)
 		if err != nil {
+			s.markHole(id, next)
 			break
 		}
 		if bytes += int64(len(e.Body)); limits.Bytes > 0 && bytes > limits.Bytes {
@@ -94,14 +96,33 @@ func (s *Store) lastEntry(id ledger.ID) (ledger.EntryID, error) {
 		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: -1})
 		return 0, fmt.Errorf("last entry of ledger %d: %w", id, ErrUnknown)
 	}
-	last := max(s.active.Last(id), s.logs.Last(id))
-	if s.flushing != nil {
-		last = max(last, s.flushing.Last(id))
-	}
+	last := s.greatest(id)
 	if last == ledger.NoEntry {
 		return 0, fmt.Errorf("last entry of ledger %d: %w", id, ErrNoEntry)
 	}
 	return last, nil
+}
+
+// greatest is the greatest id of a ledger's entries, wherever they are. The mutex is held.
+func (s *Store) greatest(id ledger.ID) ledger.EntryID {
+	last := max(s.active.Last(id), s.logs.Last(id))
+	if s.flushing != nil {
+		last = max(last, s.flushing.Last(id))
+	}
+	return last
+}
+
+// markHole tells the laboratory of a range that ended although the ledger goes on behind it.
+func (s *Store) markHole(id ledger.ID, next ledger.EntryID) {
+	if !s.h.Probe().Active() {
+		return
+	}
+	s.mutex.Lock()
+	last := s.greatest(id)
+	s.mutex.Unlock()
+	if last > next {
+		s.h.Probe().Mark(host.Event{Name: PointRangeHole, A: int64(id), B: int64(next)})
+	}
 }
 
 // beginRead keeps the files open until endRead. A delete that is under way is waited for: "no such ledger" must not be

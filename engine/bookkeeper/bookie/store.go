@@ -23,6 +23,7 @@ const (
 	PointRefusedFenced   host.Point = "bookie.refused-fenced"  // an ordinary add met a fence
 	PointRefusedLimbo    host.Point = "bookie.refused-limbo"   // an ordinary add met a ledger in limbo
 	PointUnknown         host.Point = "bookie.unknown"         // a read was answered "unknown"
+	PointRangeHole       host.Point = "bookie.range-hole"      // a range ended in front of entry B, which is not here
 	PointDeleted         host.Point = "bookie.deleted"         // a delete is durable
 	PointRefusedDeleted  host.Point = "bookie.refused-deleted" // an add met a deleted ledger
 	PointSwapped         host.Point = "bookie.generation-swapped"
