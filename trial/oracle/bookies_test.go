@@ -21,6 +21,19 @@ func registrationOf(b ledger.BookieID) metadata.RegistrationConfig {
 	return c
 }
 
+// memberOf is a registration of a bookie that belongs to the oracle's cluster, which is made by asking until it answers.
+func memberOf(h host.Host, store metadata.Store, b ledger.BookieID) (metadata.RegistrationConfig, error) {
+	c := registrationOf(b)
+	cookies := metadata.NewCookies(h, h.Root(), store, c.Layout, metadata.DefaultRetry())
+	var err error
+	for range 100 {
+		if c.InstanceID, err = cookies.Initialize(nil); err == nil {
+			break
+		}
+	}
+	return c, err
+}
+
 // keysOf says which of a bookie's keys are there.
 func keysOf(o *oracle.Oracle, b ledger.BookieID) string {
 	text := ""
@@ -59,7 +72,11 @@ func TestARegistrationFindsItsWayOnAHostileOracle(t *testing.T) {
 				return err
 			}
 			view := metadata.WatchBookies(h, h.Root(), other, metadata.DefaultBookiesConfig())
-			r := metadata.Register(h, h.Root(), store, registrationOf("a:1"))
+			config, err := memberOf(h, store, "a:1")
+			if err != nil {
+				return err
+			}
+			r := metadata.Register(h, h.Root(), store, config)
 			random := h.Rand("modes")
 			for range 15 {
 				mode := metadata.Mode(random.IntN(2))
@@ -101,7 +118,11 @@ func TestABookieIsNeverGoneForLong(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			r := metadata.Register(h, h.Root(), store, registrationOf("a:1"))
+			config, err := memberOf(h, store, "a:1")
+			if err != nil {
+				return err
+			}
+			r := metadata.Register(h, h.Root(), store, config)
 			for range 20 {
 				if err := comes(h, "the key", func() bool { return keysOf(w.oracle, "a:1") == "writable " }); err != nil {
 					return err

@@ -109,37 +109,8 @@ func NewCookies(h host.Host, g host.Group, store Store, layout Layout, retry Ret
 	return &Cookies{h: h, g: g, store: store, layout: layout, retry: retry, random: h.Rand("instance-id")}
 }
 
-// ErrNotInitialized means that the store holds no cluster at this root.
-var ErrNotInitialized = errors.New("no cluster at this root")
-
-// InstanceID returns the identity of the cluster; ErrNotInitialized. ErrContent if the cluster keeps its keys in another
-// layout, so that nothing of it would be found.
-func (c *Cookies) InstanceID(s *host.Scope) (string, error) {
-	var values [2]string
-	err := Latest(c.store, s, func() error {
-		for i, key := range []string{c.layout.LayoutKey(), c.layout.InstanceIDKey()} {
-			v, err := c.store.Get(key, s)
-			if errors.Is(err, ErrNotExist) {
-				err = fmt.Errorf("%w: %w", ErrNotInitialized, err)
-			}
-			if err != nil {
-				return fmt.Errorf("read %s: %w", key, err)
-			}
-			values[i] = strings.TrimSpace(string(v.Data))
-		}
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("read the cluster at %s: %w", c.layout.Root, err)
-	}
-	if values[0] != layoutText {
-		return "", fmt.Errorf("read %s: layout %.100q, want %q: %w", c.layout.LayoutKey(), values[0], layoutText, ErrContent)
-	}
-	if values[1] == "" || len(values[1]) > 255 {
-		return "", fmt.Errorf("read %s: %.100q is no identity: %w", c.layout.InstanceIDKey(), values[1], ErrContent)
-	}
-	return values[1], nil
-}
+// InstanceID returns the latest identity of the cluster; see the function of this name.
+func (c *Cookies) InstanceID(s *host.Scope) (string, error) { return InstanceID(c.store, c.layout, s) }
 
 // Initialize makes what is missing of the cluster and returns its identity. Any number may do it at once: the first one
 // wins, and all return the same. The parents of the bookies' keys are there from the beginning: upstream's clients take

@@ -23,7 +23,7 @@ type Placement struct {
 func (p Placement) Choose(n int, exclude []ledger.BookieID, random *rand.Rand) ([]ledger.BookieID, error) {
 	candidates := p.candidates(exclude)
 	if len(candidates) < n {
-		return nil, fmt.Errorf("choose %d of %d writable bookies without %v: %w", n, len(p.Writable), exclude, ErrNotEnoughBookies)
+		return nil, fmt.Errorf("choose %d of %d writable bookies%s: %w", n, len(p.Writable), without(exclude), ErrNotEnoughBookies)
 	}
 	for i := range n {
 		j := i + random.IntN(len(candidates)-i)
@@ -52,7 +52,7 @@ func (p Placement) Replace(indexes []int, ensemble, exclude []ledger.BookieID, r
 	taken := slices.Concat(ensemble, exclude)
 	n := min(len(indexes), len(p.candidates(taken)))
 	if n == 0 {
-		return nil, fmt.Errorf("replace indexes %v of %v, without %v: %w", indexes, ensemble, exclude, ErrNotEnoughBookies)
+		return nil, fmt.Errorf("replace indexes %v of %v%s: %w", indexes, ensemble, without(exclude), ErrNotEnoughBookies)
 	}
 	chosen, err := p.Choose(n, taken, random)
 	if err != nil {
@@ -63,6 +63,14 @@ func (p Placement) Replace(indexes []int, ensemble, exclude []ledger.BookieID, r
 		replacements[i] = Replacement{Index: indexes[i], Bookie: b}
 	}
 	return replacements, nil
+}
+
+// without names the excluded bookies in a message, if there are any.
+func without(exclude []ledger.BookieID) string {
+	if len(exclude) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" without %v", exclude)
 }
 
 // candidates are the writable bookies that are not taken, in a slice of their own.

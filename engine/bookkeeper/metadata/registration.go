@@ -15,10 +15,11 @@ import (
 // Points of a bookie's registration. A is the session, Extra the mode.
 const (
 	PointRegistered     host.Point = "registration.made"
-	PointReregistered   host.Point = "registration.made-again"   // after the session was lost
-	PointRegisteredLate host.Point = "registration.made-late"    // after B attempts that failed
-	PointOldRegistered  host.Point = "registration.old-deleted"  // of an earlier process or session of this bookie
-	PointModeChanged    host.Point = "registration.mode-changed" // the new key is there, the old one is gone
+	PointReregistered   host.Point = "registration.made-again"    // after the session was lost
+	PointRegisteredLate host.Point = "registration.made-late"     // after B attempts that failed
+	PointOldRegistered  host.Point = "registration.old-deleted"   // of an earlier process or session of this bookie
+	PointModeChanged    host.Point = "registration.mode-changed"  // the new key is there, the old one is gone
+	PointForeignStore   host.Point = "registration.foreign-store" // found not to hold the bookie's cluster, and B attempts had failed
 )
 
 // Mode is what a bookie is there for.
@@ -43,6 +44,9 @@ type RegistrationConfig struct {
 	Bookie ledger.BookieID
 	Info   BookieServiceInfo // what clients are told; a property is added to it
 	Mode   Mode              // at first
+	// InstanceID is the identity of the cluster that the bookie belongs to. While the store does not hold that, the bookie
+	// is not registered. If it is empty any store will do.
+	InstanceID string
 
 	PauseMin time.Duration // after an attempt that failed; doubles
 	PauseMax time.Duration
@@ -66,6 +70,9 @@ func (c RegistrationConfig) Validate() error {
 	if err := c.Layout.Validate(); err != nil {
 		return err
 	}
+	if len(c.InstanceID) > instanceIDBytesMax {
+		return fmt.Errorf("identity of %d bytes, %d are allowed: %w", len(c.InstanceID), instanceIDBytesMax, ErrInvalid)
+	}
 	return c.Bookie.Validate()
 }
 
@@ -78,6 +85,11 @@ const registrationProperty = "lakebed.registration"
 //
 // A key of the same name that is not its own is deleted: whoever registers holds the directories and the cookie of this
 // bookie, so that key belongs to a process that has ended. Upstream waits for the old session to expire instead.
+//
+// Before it makes a key it looks at the cluster's identity, in the same session. If that is not the one that the bookie
+// belongs to, it takes away what this process had registered there and looks again at its pauses: the right store may
+// come back. A store that is emptied between the look and the making has the key until the next look, which follows after
+// the first pause, since the session has changed.
 type Registration struct {
 	h       host.Host
 	g       host.Group
@@ -92,6 +104,7 @@ type Registration struct {
 	made      bool // in this mode
 	session   SessionID
 	everMade  bool
+	foreign   bool // the store was found to be, since it was last registered
 	wasMode   Mode // of the last time it was made
 	shutdown  bool
 	failures  int
@@ -225,6 +238,9 @@ func (r *Registration) key(mode Mode) string {
 func (r *Registration) ensure(mode Mode) error {
 	s := host.Within(r.h, r.g, r.config.Timeout)
 	session, err := r.makeKey(mode, s)
+	if errors.Is(err, ErrForeignStore) {
+		return errors.Join(err, r.withdraw(s))
+	}
 	if err != nil {
 		return err
 	}
@@ -248,18 +264,48 @@ func (r *Registration) makeKey(mode Mode, s *host.Scope) (SessionID, error) {
 	switch {
 	case err == nil && r.isOwn(v.Data, session):
 		return session, nil
-	case err == nil:
+	case err != nil && !errors.Is(err, ErrNotExist):
+		return 0, fmt.Errorf("read %s: %w", key, err)
+	}
+	old := err == nil // of an earlier process or session
+	if err := r.checkStore(session, s); err != nil {
+		return 0, err
+	}
+	if old {
 		if err := r.store.Delete(key, v.Version, s); err != nil && !errors.Is(err, ErrNotExist) {
 			return 0, fmt.Errorf("delete the old registration at %s: %w", key, err)
 		}
 		r.h.Probe().Mark(host.Event{Name: PointOldRegistered, A: int64(session), Extra: mode.String()})
-	case !errors.Is(err, ErrNotExist):
-		return 0, fmt.Errorf("read %s: %w", key, err)
 	}
 	if _, err := r.store.Create(key, r.value(session), Ephemeral, s); err != nil {
 		return 0, fmt.Errorf("register at %s: %w", key, err)
 	}
 	return session, nil
+}
+
+// checkStore fails with ErrForeignStore unless the store holds the bookie's cluster. What it found is true of this session
+// only: a store that was emptied knows no session from before.
+func (r *Registration) checkStore(session SessionID, s *host.Scope) error {
+	if r.config.InstanceID == "" {
+		return nil
+	}
+	if err := CheckInstanceID(r.store, r.config.Layout, r.config.InstanceID, s); err != nil {
+		return fmt.Errorf("look at the store before registering: %w", err)
+	}
+	if r.store.Session() != session {
+		return fmt.Errorf("look at the store before registering: %w", ErrSessionExpired)
+	}
+	return nil
+}
+
+// withdraw deletes what this process has registered at a store that is not its own.
+func (r *Registration) withdraw(s *host.Scope) error {
+	for _, mode := range []Mode{Writable, ReadOnly} {
+		if err := r.remove(mode, r.isOfProcess, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remove deletes the key of a mode if it is there and holds what the caller has in mind.
@@ -299,7 +345,14 @@ func (r *Registration) failed(mode Mode, err error) (pause time.Duration) {
 	defer r.mutex.Unlock()
 	r.made, r.lastError = false, err
 	r.failures++
-	if r.failures == 1 && !r.g.Stopping() {
+	switch {
+	case errors.Is(err, ErrForeignStore) && !r.foreign:
+		// Told whatever failed before: a store usually goes away before it comes back empty.
+		r.foreign = true
+		r.h.Probe().Mark(host.Event{Name: PointForeignStore, A: int64(r.store.Session()), B: int64(r.failures) - 1, Extra: mode.String()})
+		r.h.Log(host.Error, "bookie keeps away from a metadata store that is not its cluster's; its ledgers are known to the metadata that were there before",
+			host.F("bookie", r.config.Bookie), host.F("error", err))
+	case r.failures == 1 && !r.g.Stopping():
 		r.h.Log(host.Warn, "bookie is not registered", host.F("bookie", r.config.Bookie), host.F("mode", mode), host.F("error", err))
 	}
 	return RetryConfig{PauseMin: r.config.PauseMin, PauseMax: r.config.PauseMax}.pause(r.failures)
@@ -310,7 +363,7 @@ func (r *Registration) succeeded(mode Mode, session SessionID) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	failures := r.failures
-	r.failures, r.lastError = 0, nil
+	r.failures, r.lastError, r.foreign = 0, nil, false
 	if mode != r.mode || r.shutdown {
 		return // it has changed meanwhile, and the task goes on
 	}

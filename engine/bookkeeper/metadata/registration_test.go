@@ -20,6 +20,14 @@ func registrationOf(b ledger.BookieID) metadata.RegistrationConfig {
 	return c
 }
 
+// memberOf is a registration of a bookie that belongs to the store's cluster, which is made if need be.
+func memberOf(h host.Host, store metadata.Store, b ledger.BookieID) (metadata.RegistrationConfig, error) {
+	c := registrationOf(b)
+	var err error
+	c.InstanceID, err = metadata.NewCookies(h, h.Root(), store, c.Layout, metadata.DefaultRetry()).Initialize(nil)
+	return c, err
+}
+
 // sees waits until a view shows what it should.
 func sees(h host.Host, view *metadata.Bookies, writable, readOnly []ledger.BookieID) error {
 	var w, r []ledger.BookieID
@@ -37,7 +45,11 @@ func sees(h host.Host, view *metadata.Bookies, writable, readOnly []ledger.Booki
 func aRegistrationsLife(h host.Host, store metadata.Store) error {
 	view := metadata.WatchBookies(h, h.Root(), store, metadata.DefaultBookiesConfig())
 	defer view.Close()
-	r := metadata.Register(h, h.Root(), store, registrationOf("a:1"))
+	config, err := memberOf(h, store, "a:1")
+	if err != nil {
+		return err
+	}
+	r := metadata.Register(h, h.Root(), store, config)
 	if err := r.Await(host.Within(h, nil, time.Minute)); err != nil {
 		return err
 	}
@@ -130,7 +142,11 @@ func TestARegistrationIsMadeAgain(t *testing.T) {
 	for seed := range seeds(20) {
 		var w *sim.World
 		w = worldOf(seed, func(h host.Host, store metadata.Store) error {
-			r := metadata.Register(h, h.Root(), store, registrationOf("a:1"))
+			config, err := memberOf(h, store, "a:1")
+			if err != nil {
+				return err
+			}
+			r := metadata.Register(h, h.Root(), store, config)
 			defer r.Close(nil)
 			for round := range 3 {
 				if err := r.Await(host.Within(h, nil, time.Minute)); err != nil {
@@ -223,8 +239,12 @@ func TestARegistrationGetsThrough(t *testing.T) {
 	late := 0
 	for seed := range seeds(40) {
 		w := worldOf(seed, func(h host.Host, store metadata.Store) error {
+			config, err := memberOf(h, store, "a:1")
+			if err != nil {
+				return err
+			}
 			f := &flaky{Store: store, random: h.Rand("faults"), permille: 500}
-			r := metadata.Register(h, h.Root(), f, registrationOf("a:1"))
+			r := metadata.Register(h, h.Root(), f, config)
 			view := metadata.WatchBookies(h, h.Root(), store, metadata.DefaultBookiesConfig())
 			defer view.Close()
 			only := []ledger.BookieID{"a:1"}

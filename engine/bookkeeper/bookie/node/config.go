@@ -18,12 +18,15 @@ type Config struct {
 	// Listen is the address to listen on, if it is not the bookie's id.
 	Listen string
 
-	// Registration's Layout is that of everything here. Its Bookie, Info and Mode are ignored.
+	// Registration's Layout is that of everything here. Its Bookie, Info, Mode and InstanceID are ignored.
 	Registration metadata.RegistrationConfig
 	Retry        metadata.RetryConfig // PauseMin and PauseMax also hold for the wait for the store at the start
-	Initialize   bool                 // makes a cluster where there is none
 	StartTimeout time.Duration        // of one attempt to reach the store at the start
 	CloseTimeout time.Duration        // for taking the key away
+
+	// Initialize has a bookie with blank directories make a cluster where the store holds none. It is for the first start
+	// of a cluster, and off otherwise: an empty store may also be one that lost its content, or the wrong one.
+	Initialize bool
 
 	SettleTimeout   time.Duration // of one attempt to list all ledgers, which a bookie in doubt does
 	LimboLedgersMax int           // above that many it stays in doubt: each takes 150 bytes for as long as it is there
@@ -38,7 +41,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Store: bookie.DefaultConfig(), Server: server.DefaultConfig(),
-		Registration: metadata.DefaultRegistrationConfig(), Retry: metadata.DefaultRetry(), Initialize: true,
+		Registration: metadata.DefaultRegistrationConfig(), Retry: metadata.DefaultRetry(),
 		StartTimeout: 10 * time.Second, CloseTimeout: 2 * time.Second,
 		SettleTimeout: time.Minute, LimboLedgersMax: 4 << 20,
 		DiskUsageThreshold: 0.95, DiskUsageLowWaterMark: 0.90, DiskCheckInterval: 10 * time.Second,

@@ -8,6 +8,9 @@
 //     acknowledged is enough to lose entries (bookkeeper#4812).
 //   - Clients find it once it serves: its ephemeral key is made last, made again after its session was lost, and taken
 //     away first.
+//   - It serves the cluster that it found at its start. A store that does not hold that one any more, because it was emptied
+//     or made anew, gets no registration of this bookie, and is not asked which ledgers there are. The bookie goes on
+//     serving, logs an error, and looks again. Only Config.Initialize has it make a cluster, and only with blank directories.
 //   - If the metadata store cannot be reached, a starting bookie waits and tries again, as long as its group lives. A
 //     serving one goes on serving.
 //   - While a disk is full it is read-only: it refuses adds, and its key moves so that clients choose others. Fences, reads

@@ -40,17 +40,25 @@ func (n *node) settleDoubt() {
 }
 
 // listLedgers returns the ids of all ledgers that were there when it was called, and are still. Walk sees to it that none
-// of them is left out, however stale the store's answers are: it would count as one that never was here.
+// of them is left out, however stale the store's answers are: it would count as one that never was here. So would every ledger if the store had been emptied: the cluster's identity
+// is looked at afterwards, since it does not come back.
 func (n *node) listLedgers() ([]ledger.ID, error) {
 	var ids []ledger.ID
-	err := n.ledgers.Walk(host.Within(n.h, n.doubts, n.config.SettleTimeout), func(id ledger.ID) error {
+	s := host.Within(n.h, n.doubts, n.config.SettleTimeout)
+	err := n.ledgers.Walk(s, func(id ledger.ID) error {
 		if len(ids) == n.config.LimboLedgersMax {
 			return fmt.Errorf("%w: %d", errManyLedgers, n.config.LimboLedgersMax)
 		}
 		ids = append(ids, id)
 		return nil
 	})
-	return ids, err
+	if err != nil {
+		return nil, err
+	}
+	if err := metadata.CheckInstanceID(n.metadata, n.config.Registration.Layout, n.cluster, s); err != nil {
+		return nil, fmt.Errorf("whose ledgers were listed: %w", err)
+	}
+	return ids, nil
 }
 
 // newLedgers makes what lists the metadata for settleDoubt.

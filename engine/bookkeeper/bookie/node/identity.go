@@ -29,14 +29,15 @@ const directories = 2
 // storage checks, or stamps, them. Nothing is written to
 // the directories: a wiped bookie must not look stamped when it is started for the second time.
 func (n *node) settleIdentity() (identity, error) {
-	cluster, err := n.instanceID()
-	if err != nil {
-		return identity{}, err
-	}
 	disk, err := n.readDirectories()
 	if err != nil {
 		return identity{}, err
 	}
+	cluster, err := n.instanceID(disk)
+	if err != nil {
+		return identity{}, err
+	}
+	n.cluster = cluster
 	var stored metadata.Cookie
 	err = n.awaited("read the cookie", func(s *host.Scope) (err error) {
 		stored, _, err = n.cookies.Read(n.id, s)
@@ -84,16 +85,24 @@ func (n *node) refused(format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// instanceID waits for the cluster's identity.
-func (n *node) instanceID() (id string, err error) {
+// instanceID waits for the cluster's identity. Only a bookie whose directories are blank may make a cluster: stamps say
+// that there was one, and that the store has lost it.
+func (n *node) instanceID(disk onDisk) (id string, err error) {
 	err = n.awaited("read the cluster's identity", func(s *host.Scope) (err error) {
 		id, err = n.cookies.InstanceID(s)
-		if errors.Is(err, metadata.ErrNotInitialized) && n.config.Initialize {
+		if errors.Is(err, metadata.ErrNotInitialized) && n.config.Initialize && disk.stamped == 0 {
 			id, err = n.cookies.Initialize(s)
 		}
 		return err
 	})
-	return id, err
+	if !errors.Is(err, metadata.ErrNotInitialized) {
+		return id, err
+	}
+	if disk.stamped > 0 {
+		return "", n.refused("%w: %w: the directories belong to %q, whose metadata are not in this store: bring them back, or connect to the store that has them",
+			bookie.ErrCookie, err, disk.instanceID)
+	}
+	return "", fmt.Errorf("%w: if the cluster is new, start one bookie with Initialize set in its configuration; if not, the store is the wrong one or has lost the cluster's metadata", err)
 }
 
 // cookie is the store's cookie for the instance id that was decided on: in the same words as the directories'.

@@ -35,6 +35,8 @@ type node struct {
 	config Config
 	id     ledger.BookieID
 
+	cluster string // whose bookie it is: the identity that the metadata store had at the start
+
 	metadata metadata.Store
 	cookies  *metadata.Cookies
 	ledgers  *metadata.Ledgers // nil unless the storage is in doubt
@@ -99,6 +101,7 @@ func (n *node) start() error {
 	n.server = server.Serve(n.h, n.h.Root(), n.store, listener, n.config.Server)
 	n.h.Probe().Mark(host.Event{Name: PointServing, Extra: string(n.id)})
 	registration := n.config.registration()
+	registration.InstanceID = n.cluster
 	registration.Mode = n.mode(metadata.Writable)
 	n.server.SetReadOnly(registration.Mode == metadata.ReadOnly)
 	n.registration = metadata.Register(n.h, n.h.Root(), n.metadata, registration)

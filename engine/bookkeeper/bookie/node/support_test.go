@@ -27,7 +27,7 @@ const (
 // small is a bookie that is quick to start.
 func small() node.Config {
 	c := node.DefaultConfig()
-	c.Store.BookieID = bookieAddr
+	c.Store.BookieID, c.Initialize = bookieAddr, true
 	c.Store.Journal.FileBytes, c.Store.Journal.GroupBytesMax = 256<<10, 16<<10
 	c.Store.EntryLog.LogBytesMax, c.Store.EntryLog.ItemsMax, c.Store.EntryLog.GroupBytes = 96<<10, 10_000, 8<<10
 	c.Store.EntryLog.IndexCacheBytesMax, c.Store.EntryLog.ReadCacheBytesMax = 32<<10, 32<<10

@@ -6,8 +6,8 @@
 //   - Requests of one connection are done in order, and answered in order. A change is answered after it was made.
 //   - A session belongs to the connection that last said Hello for it; the one before is cut. So no request of a session
 //     is done after a later connection of it was welcomed.
-//   - A client that has seen a state is not served from an older one: Hello says the newest index it has seen, and a
-//     server that is behind refuses.
+//   - Within a session a client that has seen a state is not served from an older one: Hello says the newest index it has
+//     seen, and a server that knows the session and is behind refuses.
 //   - Memory is bounded by Config and memory.Limits. A connection that does not take its answers is not read from, and one
 //     whose Hello is not there in time is closed, however lively it drips.
 //
@@ -26,6 +26,10 @@
 // handed to the connection is not sent again.
 //
 // # What it does not promise
+//
+// A client whose session the server does not know gets a new one, and then sees what the server has, however much older
+// that is than what it saw before. So a server that starts again serves an empty tree to everybody. Who must not mistake
+// it for the one before compares the cluster's identity: metadata.CheckInstanceID.
 //
 // There is no authentication and no encryption. A client cannot know that its session has expired before it reaches a
 // server.
