@@ -6,6 +6,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie/entrylog"
 	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/record"
 )
 
@@ -46,7 +47,7 @@ func DefaultConfig() Config {
 		WriteCacheBytesMax: 256 << 20, ChunkBytes: 1 << 20,
 		SlowFromPercent: 70, SlowestDelay: 20 * time.Millisecond,
 		CheckpointInterval: 10 * time.Second, RetryPause: time.Second,
-		EntryBytesMax: 5<<20 - 500, BatchBytesMax: 8 << 20,
+		EntryBytesMax: ledger.StoredBytesMax, BatchBytesMax: 8 << 20,
 		TakesNewInDoubt: true,
 	}
 }

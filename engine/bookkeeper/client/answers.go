@@ -112,7 +112,7 @@ func (c *Client) replacements(id ledger.ID, e *ask) []protocol.Replacement {
 // choose picks bookies at random, at first from those that this client has no trouble with: a dead bookie stays listed
 // until its session has expired.
 func (c *Client) choose(n int, exclude []ledger.BookieID) ([]ledger.BookieID, error) {
-	writable, err := c.writable()
+	writable, err := c.writable(c.scope())
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	switch {
@@ -137,8 +137,7 @@ func (c *Client) choose(n int, exclude []ledger.BookieID) ([]ledger.BookieID, er
 
 // writable lists the bookies that take writes. Not an old list: bookies that came since are wanted most when others have
 // just gone.
-func (c *Client) writable() ([]ledger.BookieID, error) {
-	scope := c.scope()
+func (c *Client) writable(scope *host.Scope) ([]ledger.BookieID, error) {
 	layout := c.ledgers.Layout()
 	var names, readOnly []string
 	err := metadata.Latest(c.store, scope, func() (err error) {
@@ -165,7 +164,7 @@ func (c *Client) writable() ([]ledger.BookieID, error) {
 func (c *Client) readMetadata(id ledger.ID, doing string) (versioned, error) {
 	stored, err := c.ledgers.ReadLatest(id, c.scope())
 	if err != nil {
-		return versioned{}, storeError(doing, id, err)
+		return versioned{}, c.storeError(doing, id, err)
 	}
 	return versioned{Metadata: stored.Metadata, version: stored.Version}, nil
 }

@@ -26,8 +26,24 @@ func DefaultCreateOptions() CreateOptions {
 	return CreateOptions{Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2}, Digest: ledger.CRC32C}
 }
 
+// validate reports what no ledger can be like.
+func (o *CreateOptions) validate() error {
+	if err := o.Quorum.Validate(); err != nil {
+		return err
+	}
+	if o.Quorum.Ensemble > protocol.EnsembleMax {
+		return fmt.Errorf("ensemble of %d bookies: at most %d are supported", o.Quorum.Ensemble, protocol.EnsembleMax)
+	}
+	if o.Digest == ledger.DigestUnstored {
+		return fmt.Errorf("no digest type: a new ledger names one, as DefaultCreateOptions does")
+	}
+	return nil
+}
+
 // Create makes a ledger and returns its writer, the only one it will ever have. The owner calls Close or Abandon. With
-// ErrOutcomeUnknown an empty ledger may have been left behind that nobody knows of.
+// ErrOutcomeUnknown an empty ledger may have been left behind that nobody knows of. ErrNotEnoughBookies comes at once:
+// AwaitBookies waits. While the metadata store is dead it takes twice Config.MetadataTimeout at most: one for the list of
+// bookies, one for the ledger, retries included.
 func (c *Client) Create(o CreateOptions) (*Writer, error) {
 	if err := c.begin(); err != nil {
 		return nil, fmt.Errorf("create a ledger: %w", err)
@@ -37,17 +53,12 @@ func (c *Client) Create(o CreateOptions) (*Writer, error) {
 		Quorum: o.Quorum, State: ledger.Open, LastEntry: ledger.NoEntry, Digest: o.Digest, Password: o.Password,
 		Custom: o.Custom, Created: milliseconds(c.h.Now()),
 	}
-	if err := o.Quorum.Validate(); err != nil || o.Quorum.Ensemble > protocol.EnsembleMax || o.Digest == ledger.DigestUnstored {
-		return nil, fmt.Errorf("create a ledger with %+v and digest %v, on at most %d bookies: %w",
-			o.Quorum, o.Digest, protocol.EnsembleMax, ErrInvalid)
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("create a ledger: %w: %w", ErrInvalid, err)
 	}
 	ensemble, err := c.choose(o.Quorum.Ensemble, nil)
 	if err != nil {
-		class := ErrUnavailable
-		if errors.Is(err, metadata.ErrNotEnoughBookies) {
-			class = ErrNotEnoughBookies
-		}
-		return nil, fmt.Errorf("create a ledger: %w: %w", class, err)
+		return nil, chooseError(err)
 	}
 	m.Fragments = []ledger.Fragment{{First: 0, Ensemble: ensemble}}
 	stored, err := c.ledgers.Create(m.Clone(), c.scope())
@@ -69,7 +80,7 @@ func createError(err error) error {
 	case errors.Is(err, ErrMetadata), errors.Is(err, metadata.ErrInvalid):
 		class = ErrInvalid
 	}
-	return fmt.Errorf("create a ledger: %w: %w", class, err)
+	return fmt.Errorf("create a ledger: %w", classed(class, err))
 }
 
 // Delete deletes a ledger, in whatever state it is. Bookies give its space back when they notice. ErrNoSuchLedger if it
@@ -82,5 +93,5 @@ func (c *Client) Delete(id ledger.ID) error {
 	if id < 0 {
 		return fmt.Errorf("delete ledger %d: %w", id, ErrInvalid)
 	}
-	return storeError("delete", id, c.ledgers.Delete(id, metadata.AnyVersion, c.scope()))
+	return c.storeError("delete", id, c.ledgers.Delete(id, metadata.AnyVersion, c.scope()))
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/client/pool"
@@ -99,13 +100,15 @@ func failureClass(f protocol.Failure) error {
 }
 
 // storeError gives an error of the metadata store its class. ErrExist and ErrVersion are for the caller to handle.
-func storeError(doing string, id ledger.ID, err error) error {
+func (c *Client) storeError(doing string, id ledger.ID, err error) error {
 	class := ErrUnavailable
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, metadata.ErrNotExist):
-		class = ErrNoSuchLedger
+		// The causes would name the ledger and the key over and over.
+		text := fmt.Sprintf("%s ledger %d: %v at %s", doing, id, ErrNoSuchLedger, c.ledgers.Layout().LedgerKey(id))
+		return &classedError{class: ErrNoSuchLedger, err: err, text: text}
 	case errors.Is(err, metadata.ErrOutcomeUnknown):
 		class = ErrOutcomeUnknown
 	case errors.Is(err, metadata.ErrInvalid):
@@ -115,8 +118,29 @@ func storeError(doing string, id ledger.ID, err error) error {
 	case errors.Is(err, host.ErrStopping):
 		class = ErrClientClosed
 	}
-	if errors.Is(err, class) {
-		return fmt.Errorf("%s ledger %d: %w", doing, id, err)
-	}
-	return fmt.Errorf("%s ledger %d: %w: %w", doing, id, class, err)
+	return fmt.Errorf("%s ledger %d: %w", doing, id, classed(class, err))
 }
+
+// classed gives an error its class. The layers below have classes of their own, and many of them say the same: that is
+// told once. Without an error the class is all there is to tell.
+func classed(class, err error) error {
+	if err == nil {
+		return class
+	}
+	if errors.Is(err, class) {
+		return err
+	}
+	if strings.Contains(err.Error(), class.Error()) {
+		return &classedError{class: class, err: err, text: err.Error()}
+	}
+	return fmt.Errorf("%w: %w", class, err)
+}
+
+// classedError is an error whose text names its class already.
+type classedError struct {
+	class, err error
+	text       string
+}
+
+func (e *classedError) Error() string   { return e.text }
+func (e *classedError) Unwrap() []error { return []error{e.class, e.err} }

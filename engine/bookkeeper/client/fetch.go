@@ -236,7 +236,7 @@ func (f *fetcher) exhausted(one *fetch) error {
 		if class == ErrMaybeLost {
 			f.reader.mark(PointMaybeLost, one.first, "")
 		}
-		err = fmt.Errorf("%w: %w", class, err)
+		err = classed(class, err)
 	}
 	return fmt.Errorf("read entry %d of ledger %d: %w", one.first, f.reader.id, err)
 }

@@ -143,7 +143,7 @@ func (s *lastReads) failure() error {
 	if s.problem == nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, host.ErrTimeout)
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, s.problem)
+	return classed(ErrUnavailable, s.problem)
 }
 
 // lastAnswer takes in one bookie's last entry. That it has none is an answer too.

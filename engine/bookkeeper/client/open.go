@@ -6,6 +6,7 @@ import (
 
 	"lakebed/engine/bookkeeper/client/protocol"
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/host"
 )
 
 // OpenOptions say how to open a ledger.
@@ -19,6 +20,10 @@ type OpenOptions struct {
 
 // Open opens a ledger whose end is final: one that is not closed is recovered first, which puts its writer out. All that
 // was ever acknowledged is in it. ErrUnavailable: not enough bookies answered to say where it ends; open it again later.
+//
+// If the metadata store is dead it fails after Config.MetadataTimeout. If the store dies during the recovery, each of its
+// writes of metadata is tried protocol.RecoveryOptions.AttemptsMax times, MetadataTimeout and a pause of at most
+// RetryPauseMax each: 16 times 12 seconds with default settings, and then Open fails.
 func (c *Client) Open(id ledger.ID, o OpenOptions) (*Reader, error) {
 	if err := c.begin(); err != nil {
 		return nil, fmt.Errorf("open ledger %d: %w", id, err)
@@ -34,8 +39,11 @@ func (c *Client) Open(id ledger.ID, o OpenOptions) (*Reader, error) {
 	return c.newReader(id, m, &o), nil
 }
 
-// OpenNoRecovery opens a ledger as it is, to read behind its writer. Reader.ReadLastConfirmed and WaitFor tell what more
-// may be read. The owner closes the reader.
+// OpenNoRecovery opens a ledger as it is, to read behind its writer. The bookies are asked for the LAC once, as BookKeeper
+// does, so that what was confirmed before may be read at once. If too few of them answer within Config.ReadTimeout the
+// reader begins with less, down to what the metadata say, which is no entry at all in the first fragment; BookKeeper fails
+// then. Reader.ReadLastConfirmed and WaitFor tell what more may be read. The owner closes the reader. If the metadata store
+// is dead it fails after Config.MetadataTimeout.
 func (c *Client) OpenNoRecovery(id ledger.ID, o OpenOptions) (*Reader, error) {
 	if err := c.begin(); err != nil {
 		return nil, fmt.Errorf("open ledger %d: %w", id, err)
@@ -51,10 +59,13 @@ func (c *Client) OpenNoRecovery(id ledger.ID, o OpenOptions) (*Reader, error) {
 	}
 	w, err := c.ledgers.Watch(id, c.waits)
 	if err != nil {
-		return nil, storeError("open", id, err)
+		return nil, c.storeError("open", id, err)
 	}
 	r.watch = w
 	c.waits.Go("follow", func() { r.follow(w) })
+	if err := r.firstConfirmed(&m.Metadata); err != nil {
+		c.h.Log(host.Note, "reader begins without asking for the LAC", host.F("ledger", int64(id)), host.F("error", err))
+	}
 	return r, nil
 }
 

@@ -68,7 +68,7 @@ func (w *Writer) append(op *Op) {
 
 func (w *Writer) addAnswered(a *add) {
 	if a.Err != nil {
-		w.problem = a.Err
+		w.noteFailure(a.bookie, a.outcome(), a.Err)
 	}
 	entry, index, bookie, outcome := a.entry, a.index, a.bookie, a.outcome()
 	w.sender.answered(a)
@@ -104,6 +104,7 @@ func (w *Writer) do(e *protocol.Effect) {
 		w.mutex.Lock()
 		w.snapshot = e.Metadata
 		w.mutex.Unlock()
+		w.problem = problem{} // it was one of bookies that are replaced now
 		w.client.mark(PointEnsembleChanged, w.id, e.Metadata.Last().First, "")
 	case protocol.HandleFailed:
 		w.handleFailed(e)
@@ -126,7 +127,7 @@ func (w *Writer) send(e *protocol.Effect) {
 		op.sealed = true
 	}
 	if err := w.sender.send(e, op.stored); err != nil {
-		w.problem = err
+		w.noteFailure(e.Bookie, protocol.AddFailed, err)
 		w.core.AddAnswered(e.First, e.Index, e.Bookie, protocol.AddFailed)
 	}
 }
@@ -177,17 +178,38 @@ func (w *Writer) complete(op *Op, entry ledger.EntryID, err error) {
 	op.Done.Appended(op)
 }
 
-// failure is the class of a core's failure, with the last thing that a bookie did wrong.
+// problem is what a bookie did wrong.
+type problem struct {
+	bookie  ledger.BookieID
+	outcome protocol.AddOutcome
+	err     error
+}
+
+// noteFailure keeps the first failure of a bookie of the present ensemble: those that follow are often of adds that it
+// brought down with it. Late answers of bookies that were replaced do not count. A refusal that ends the writer alone
+// explains the end, whatever came before.
+func (w *Writer) noteFailure(bookie ledger.BookieID, outcome protocol.AddOutcome, err error) {
+	final := outcome == protocol.AddFenced || outcome == protocol.AddUnauthorized
+	first := w.problem.err == nil && w.snapshot.Last().Index(bookie) >= 0 // only this task writes the snapshot
+	if first || final && w.problem.outcome != outcome {
+		w.problem = problem{bookie: bookie, outcome: outcome, err: err}
+	}
+}
+
+// failure is the class of a core's failure, with what a bookie did wrong first.
 func (w *Writer) failure(f protocol.Failure) error {
 	switch f {
 	case protocol.Fenced, protocol.Unauthorized, protocol.NotEnoughBookies, protocol.TooManyChanges, protocol.BookieFailed:
 	default:
 		return failureClass(f)
 	}
-	if w.problem == nil {
+	if w.problem.err == nil {
 		return failureClass(f)
 	}
-	return fmt.Errorf("%w (last failure of a bookie: %v)", failureClass(f), w.problem)
+	if f == protocol.Fenced && w.problem.outcome == protocol.AddFenced {
+		return classed(ErrFenced, w.problem.err) // its text says it all
+	}
+	return fmt.Errorf("%w (first failure is that of bookie %s: %v)", failureClass(f), w.problem.bookie, w.problem.err)
 }
 
 func (w *Writer) handleFailed(e *protocol.Effect) {

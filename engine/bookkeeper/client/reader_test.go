@@ -176,7 +176,7 @@ func TestWrongUseIsRefused(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = r.Read(0, 0)
+		_, err = r.Read(2, 2)
 		problem = errors.Join(problem, is("not known to be confirmed", err, client.ErrBeyondLAC))
 		_, err = r.Read(2, 1)
 		problem = errors.Join(problem, is("a range that falls", err, client.ErrInvalid))

@@ -63,13 +63,14 @@ type cluster struct {
 	store   *sim.Node
 	bookies []*sim.Node
 	config  client.Config // of clients
+	memory  int64         // limit of a client's node
 	clients int
 	running int
 }
 
 func newCluster(t *testing.T, seed uint64, profile sim.NetProfile, bookies int) *cluster {
 	w := sim.New(sim.Config{Seed: seed, Net: profile, LockYieldPermille: int(seed%3) * 100})
-	c := &cluster{t: t, world: w, store: w.NewNode("metadata"), config: smallClient()}
+	c := &cluster{t: t, world: w, store: w.NewNode("metadata"), config: smallClient(), memory: 32 << 20}
 	c.store.SetDaemon(true)
 	c.store.Start(serveStore)
 	for i := range bookies {
@@ -97,12 +98,12 @@ func serveStore(h host.Host) error {
 
 // start starts a bookie, again if need be.
 func (c *cluster) start(i int) {
-	c.bookies[i].Start(func(h host.Host) error { return serveBookie(h, bookieAddr(i)) })
+	c.bookies[i].Start(func(h host.Host) error { return runBookie(h, bookieAddr(i), smallStore(), smallServer()) })
 }
 
-// serveBookie is a bookie that is registered as long as it runs.
-func serveBookie(h host.Host, id ledger.BookieID) error {
-	store, err := bookie.Open(h, h.Root(), smallStore())
+// runBookie is a bookie that is registered as long as it runs.
+func runBookie(h host.Host, id ledger.BookieID, storage bookie.Config, serving server.Config) error {
+	store, err := bookie.Open(h, h.Root(), storage)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func serveBookie(h host.Host, id ledger.BookieID) error {
 	if err != nil {
 		return err
 	}
-	s := server.Serve(h, h.Root(), store, listener, smallServer())
+	s := server.Serve(h, h.Root(), store, listener, serving)
 	session, err := service.Connect(h, h.Root(), service.DefaultClientConfig(storeAddr))
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (c *cluster) run(clients ...func(h host.Host, c *client.Client) error) {
 	for _, f := range clients {
 		n := c.world.NewNode(fmt.Sprintf("client-%d", c.clients))
 		c.clients++
-		n.SetMemoryLimit(32 << 20)
+		n.SetMemoryLimit(c.memory)
 		n.Start(func(h host.Host) error { return withClient(h, c.config, len(c.bookies), f) })
 		n.OnExit(func(err error, crashed bool) {
 			if err != nil {

@@ -80,6 +80,16 @@ func confirmedBy(m *ledger.Metadata) ledger.EntryID {
 	return m.Last().First - 1
 }
 
+// firstConfirmed asks the bookies for the LAC, by metadata that were just read.
+func (r *Reader) firstConfirmed(m *ledger.Metadata) error {
+	d, err := r.takeDigester()
+	if err != nil {
+		return err
+	}
+	defer r.giveDigester(d)
+	return r.askLastConfirmed(m, d, math.MaxInt64, never)
+}
+
 // ReadLastConfirmed asks the bookies of the last fragment for their last entries, and returns the LAC. That of a closed
 // ledger is its last entry. The LAC travels inside entries: it lags behind the writer's by at least one entry, and while
 // the writer idles nothing makes up for that until it closes. It is never above the writer's, and never goes back.

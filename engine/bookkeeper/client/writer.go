@@ -43,7 +43,7 @@ type Writer struct {
 	sender   sender
 	asks     *host.Queue[ask]
 	ops      ops
-	problem  error // the last failure of an add, for messages
+	problem  problem // for messages
 	closing  bool
 	ended    bool
 }
@@ -102,10 +102,13 @@ func (w *Writer) Metadata() ledger.Metadata {
 	return *w.snapshot
 }
 
-// PayloadBytesMax is the longest payload that a ledger with this client takes: a batch read's answer must hold it.
+// PayloadBytesMax is the longest payload that a ledger with this client takes: bookies with default settings must take the
+// stored entry (ledger.StoredBytesMax), and a batch read's answer must hold it. Bookies that are set to less refuse it,
+// which the writer does not survive.
 func (w *Writer) PayloadBytesMax() int {
 	frame := w.client.config.Pool.Channel.FrameBytesMax
-	return frame - max(wire.AddOverheadBytes, wire.BatchResponseOverheadBytes+wire.BatchResponsePerEntryBytes) - w.overhead
+	framing := max(wire.AddOverheadBytes, wire.BatchResponseOverheadBytes+wire.BatchResponsePerEntryBytes)
+	return min(ledger.StoredBytesMax, frame-framing) - w.overhead
 }
 
 // Append appends an entry, and returns when it is on its way: op completes later. It waits while the window is full. The
@@ -229,6 +232,10 @@ func (w *Writer) refusal() error {
 // acknowledged by then fail: without ErrOutcomeUnknown they are not in the ledger. If another client has fenced the ledger
 // Close fails with ErrFenced and the end is theirs to decide; with ErrOutcomeUnknown it may have been closed. The writer is
 // over either way. It may be called again, with the same result.
+//
+// It does not wait for bookies. While the metadata store is dead it tries protocol.WriterOptions.AttemptsMax times, and waits
+// before for what an ensemble change has under way: Config.MetadataTimeout and a pause of at most RetryPauseMax each. With
+// default settings that is up to 18 times 12 seconds.
 func (w *Writer) Close() error {
 	w.refuse(fmt.Errorf("writer: %w", ErrClosed))
 	w.tell(&w.asked.close, event{close: true})

@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,9 @@ func TestAWriterWithoutSparesGoesOnWhileItsQuorumStands(t *testing.T) {
 			_, err = w.AppendOne(payload(40))
 			if err := errors.Join(is("append", err, client.ErrNotEnoughBookies), is("append", err, client.ErrOutcomeUnknown)); err != nil {
 				return err
+			}
+			if !strings.Contains(err.Error(), "bookie "+string(bookieAddr(0))) {
+				return fmt.Errorf("does not name the bookie that failed first: %w", err)
 			}
 			_, err = w.AppendOne(payload(41))
 			if errors.Is(err, client.ErrOutcomeUnknown) {

@@ -21,6 +21,11 @@ const (
 	ShortestBytes = 16
 )
 
+// StoredBytesMax is the longest stored entry that bookies take by default, as upstream's do: nettyMaxFrameSizeBytes, less
+// 500 for what requests and answers put around an entry. A client that promises more loses its writer to every bookie's
+// refusal, one after the other.
+const StoredBytesMax = 5<<20 - 500
+
 // MasterKey guards a ledger: SHA-1("ledger" ++ password). The first key a bookie sees for a ledger is the ledger's.
 type MasterKey [20]byte
 

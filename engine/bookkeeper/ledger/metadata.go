@@ -176,6 +176,25 @@ func (m Metadata) Clone() Metadata {
 	return m
 }
 
+// String tells what matters of a ledger, for people. The password is not in it, and neither are custom values, which are
+// the application's: upstream's toSafeString.
+func (m Metadata) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v, ensemble %d, write quorum %d, ack quorum %d, ", m.State, m.Quorum.Ensemble, m.Quorum.Write, m.Quorum.Ack)
+	if m.State == Closed {
+		fmt.Fprintf(&b, "last entry %d, length %d, ", m.LastEntry, m.Length)
+	}
+	if m.Digest == DigestUnstored {
+		b.WriteString("digest not stored")
+	} else {
+		fmt.Fprintf(&b, "digest %v", m.Digest)
+	}
+	for _, f := range m.Fragments {
+		fmt.Fprintf(&b, ", from entry %d on %v", f.First, f.Ensemble)
+	}
+	return b.String()
+}
+
 // Equal compares all that is stored.
 func (m Metadata) Equal(o Metadata) bool {
 	return m.Quorum == o.Quorum && m.State == o.State && m.LastEntry == o.LastEntry && m.Length == o.Length &&

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"lakebed/engine/bookkeeper/ledger"
@@ -100,5 +101,19 @@ func TestAClonesChangesStayItsOwn(t *testing.T) {
 	}
 	if c.Equal(m) {
 		t.Error("changes are not seen")
+	}
+}
+
+// TestMetadataAreToldWithoutThePassword, and with what people look for.
+func TestMetadataAreToldWithoutThePassword(t *testing.T) {
+	const closed = "CLOSED, ensemble 3, write quorum 2, ack quorum 2, last entry 99, length 1234567, digest CRC32C, " +
+		"from entry 0 on [b1:3181 b2:3181 b3:3181], from entry 50 on [b1:3181 b4:3181 b3:3181]"
+	const opened = "OPEN, ensemble 2, write quorum 2, ack quorum 1, digest not stored, from entry 0 on [b1:3181 b2:3181]"
+	for want, m := range map[string]ledger.Metadata{closed: closedLedger(), opened: openLedger()} {
+		for _, got := range []string{m.String(), fmt.Sprintf("%v", m), fmt.Sprintf("%+v", &m)} {
+			if got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		}
 	}
 }

@@ -160,6 +160,9 @@ func (i *inspector) files() {
 	i.lookAtLogs()
 	i.lookAtJournal()
 	i.report.Ledgers = i.ledgers.sorted()
+	for k := range i.report.Ledgers {
+		i.report.Ledgers[k].Known = i.table != nil
+	}
 }
 
 func (i *inspector) lookAtCookies() {

@@ -139,6 +139,9 @@ func TestASoundBookieIsSound(t *testing.T) {
 				want[2].First, want[2].Last = -1, -1
 				want[4].JournalEntries, want[4].LogEntries = 0, 4
 			}
+			for k := range want {
+				want[k].Known = true
+			}
 			if !slices.Equal(r.Ledgers, want) {
 				t.Errorf("end %d:\n got %+v\nwant %+v\n%s", end, r.Ledgers, want, describe(r))
 			}
@@ -438,6 +441,11 @@ func TestEveryKindOfHarmIsNamed(t *testing.T) {
 				if !named {
 					t.Errorf("want %s %s in %s:\n%s", c.severity, c.class, c.file, describe(r))
 				}
+				for _, p := range r.Problems {
+					if p.Class == inspect.Rot && strings.Contains(p.Message, record.ErrTornTail.Error()) {
+						t.Errorf("rot is told as something that never was durable: %s", p.Message)
+					}
+				}
 				if c.severity != inspect.Damage && r.Worst() == inspect.Damage {
 					t.Errorf("called damage:\n%s", describe(r))
 				}
@@ -482,6 +490,10 @@ func TestFilesAndDirectoriesAreInspectedByThemselves(t *testing.T) {
 		}
 		if got, want := r.Logs[0], whole.Logs[0]; got.Entries != want.Entries || got.Index != "good" || got.DataEnd != want.DataEnd {
 			t.Errorf("by itself %+v, as a part %+v", got, want)
+		}
+		// Whether a ledger is fenced, only the table and the journal know.
+		if l := r.Ledgers[0]; l.Known || !whole.Ledgers[0].Known || !strings.Contains(describe(r), "\n1       -") {
+			t.Errorf("%+v:\n%s", l, describe(r))
 		}
 		if _, err := inspect.File(ledgerDir, "nothing"); !errors.Is(err, host.ErrNotExist) {
 			t.Errorf("a file that is not there: %v", err)

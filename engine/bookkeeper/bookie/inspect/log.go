@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"lakebed/engine/bookkeeper/bookie/entrylog"
 	"lakebed/engine/bookkeeper/ledger"
@@ -124,13 +125,27 @@ func (i *inspector) judgeLogEnd(r *groupReader, l *Log, p place, end int64) {
 	case l.Listed:
 		l.End = "rotten"
 		i.report.found(Problem{Severity: Damage, Class: Rot, File: p.name, Offset: l.DataEnd},
-			"%d bytes were durable, %d of them are good: %v", end, l.DataEnd, r.ended)
+			"%d bytes were durable, the first %d are good: %s; %s", end, l.DataEnd, cause(r.ended), uncounted)
 	case bad && l.Closed && problem.Class == TornTail:
 		problem.Severity, problem.Class = Damage, Rot // an index follows, so the groups were durable
-		i.report.found(problem, "%v", r.ended)
+		i.report.found(problem, "%s, and an index behind it says that it was durable; %s", cause(r.ended), uncounted)
 	case bad:
 		i.report.found(problem, "%v", r.ended)
 	}
+}
+
+// uncounted is told where a log is rotten: where the next group begins is not known for sure.
+const uncounted = "groups and entries behind it are not counted"
+
+// cause is what is wrong with a group, without the scanner's guess that it never was durable: the caller knows better.
+func cause(err error) string {
+	if err == nil {
+		return "nothing follows"
+	}
+	if errors.Is(err, io.EOF) {
+		return "nothing but zeros follows"
+	}
+	return strings.TrimSuffix(err.Error(), ": "+record.ErrTornTail.Error())
 }
 
 func (c *logContent) apply(l *Log, kind record.Kind, offset int64, body []byte) error {

@@ -140,6 +140,7 @@ type Log struct {
 // Ledger is one ledger, as the table and what is to be replayed make it.
 type Ledger struct {
 	ID             ledger.ID      `json:"id"`
+	Known          bool           `json:"state_known"` // a ledger table was there to say what is not fenced or deleted
 	Fenced         bool           `json:"fenced"`
 	Deleted        bool           `json:"deleted"`
 	Limbo          bool           `json:"limbo"`

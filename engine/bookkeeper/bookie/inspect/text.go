@@ -32,7 +32,7 @@ func (r *Report) Text(w io.Writer) error {
 	r.logText(say)
 	r.ledgerText(say)
 	if len(r.Spares) > 0 {
-		say("%d spare journal files\n", len(r.Spares))
+		say("%s\n", counted(len(r.Spares), "spare journal file"))
 	}
 	for _, name := range r.Others {
 		say("not a bookie's: %s\n", name)
@@ -48,10 +48,18 @@ func (r *Report) headline() string {
 	}
 	verdict := "sound"
 	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", counts[Damage], counts[Doubt], counts[Note])
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %s", counts[Damage], counts[Doubt], counted(counts[Note], "note"))
 	}
-	return fmt.Sprintf("%s: %d journal files, %d tables, %d entry logs, %d ledgers",
-		verdict, len(r.Journal), len(r.Tables), len(r.Logs), len(r.Ledgers))
+	return fmt.Sprintf("%s: %s, %s, %s, %s", verdict, counted(len(r.Journal), "journal file"), counted(len(r.Tables), "table"),
+		counted(len(r.Logs), "entry log"), counted(len(r.Ledgers), "ledger"))
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 type printer func(format string, args ...any)
@@ -141,7 +149,10 @@ func (l *Ledger) state() string {
 			words = append(words, s.word)
 		}
 	}
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0 && !l.Known:
+		return "-"
+	case len(words) == 0:
 		return "open"
 	}
 	return strings.Join(words, ", ")

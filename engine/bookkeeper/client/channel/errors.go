@@ -64,6 +64,9 @@ func (c *Channel) answered(r *Request, code wire.Code) error {
 		return nil
 	}
 	class := classOf(code)
+	if code.String() == class.Error() { // told once
+		return fmt.Errorf("%s: %w", c.about(r), class)
+	}
 	if r.Operation == wire.Add && class == ErrIO {
 		return fmt.Errorf("%s: %s: %w: %w", c.about(r), code, ErrOutcomeUnknown, class)
 	}
