@@ -283,7 +283,8 @@ func TestGeneratedPlansAreValidAndSurviveTheirForm(t *testing.T) {
 			kinds[e.Kind] = true
 		}
 	})
-	if len(kinds) != len(Kinds()) {
+	// A short run draws too few plans to count on a rare kind.
+	if !testing.Short() && len(kinds) != len(Kinds()) {
 		t.Errorf("only %d of %d kinds were generated", len(kinds), len(Kinds()))
 	}
 }

@@ -33,11 +33,12 @@ const (
 	actReceive
 	actBreak
 	actNetFault
+	actRemark // only in what is written
 )
 
 var actionNames = [...]string{
 	"step", "callback", "start", "exit", "crash", "pause", "resume", "stop", "clock jump", "new task", "end", "mark", "perhaps", "log",
-	"disk", "dial", "accept", "send", "receive", "break", "net fault",
+	"disk", "dial", "accept", "send", "receive", "break", "net fault", "client",
 }
 
 // record is one trace event. It is kept in binary; text costs more than the event itself.
@@ -56,8 +57,28 @@ type trace struct {
 	events   int64
 	recent   []record // ring; events%len is the next place
 	writer   io.Writer
+	sparing  bool // leaves out what the scheduler does; see WithoutSteps
 	observer *Observer
 	texts    textHashes
+}
+
+// WithoutSteps makes a Config.Trace that is spared the scheduler's own lines: tasks that go on, and callbacks. They are
+// half of all. The hash and the count of events are the same.
+func WithoutSteps(w io.Writer) io.Writer { return sparingWriter{w} }
+
+// sparingWriter is told apart by its type, so that lines nobody reads are never put into words.
+type sparingWriter struct{ io.Writer }
+
+func (t *trace) writeTo(w io.Writer) {
+	t.writer = w
+	if s, ok := w.(sparingWriter); ok {
+		t.writer, t.sparing = s.Writer, true
+	}
+}
+
+// shows reports whether an event gets a line.
+func (t *trace) shows(what action) bool {
+	return t.writer != nil && !(t.sparing && (what == actStep || what == actCallback))
 }
 
 // textHashes remembers the hashes of texts that come again: points and paths do, event after event. An entry keeps its
@@ -100,7 +121,7 @@ func (t *trace) add(r *record) {
 		t.recent[t.events&int64(len(t.recent)-1)] = *r
 	}
 	t.events++
-	if t.writer != nil {
+	if t.shows(r.what) {
 		fmt.Fprintln(t.writer, r.String())
 	}
 	if t.observer != nil {
@@ -135,13 +156,16 @@ func (r *record) detail() string {
 	switch r.what {
 	case actStep:
 		return name + " after " + wokeNames[r.a]
-	case actTaskEnd, actNodeStop, actCallback, actNodeExit:
+	case actRemark, actTaskEnd, actNodeStop, actCallback, actNodeExit:
 		return joinWords(name, r.text)
 	case actNodeStart:
 		return fmt.Sprintf("%s %s epoch %d", name, r.text, r.a)
 	case actDisk:
 		return fmt.Sprintf("%s %s at %d length %d", DiskKind(r.a>>56), r.text, r.a&(1<<56-1), r.b>>32)
 	default:
+		if r.a == 0 && r.b == 0 { // mostly an event that has no numbers
+			return joinWords(name, r.text)
+		}
 		return fmt.Sprintf("%s %d %d", joinWords(name, r.text), r.a, r.b)
 	}
 }
@@ -156,6 +180,19 @@ func joinWords(a, b string) string {
 // seconds shows a virtual time with all its nanoseconds, so that lines sort and differ where the events do.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
+}
+
+// Tracing reports whether a trace is written: whether remarks are worth their words.
+func (w *World) Tracing() bool { return w.trace.writer != nil }
+
+// Remark writes a line of the trial's own between the events, under this node and the task that runs. It is no event:
+// neither the hash nor the counts nor an Observer know of it. Without a trace it does nothing.
+func (w *World) Remark(n *Node, text string) {
+	if w.trace.writer == nil {
+		return
+	}
+	r := record{at: w.now, node: n, task: w.current, what: actRemark, text: text}
+	fmt.Fprintln(w.trace.writer, r.String())
 }
 
 func (w *World) note(what action, n *Node, t *task, a, b int64) {

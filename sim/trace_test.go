@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,4 +55,34 @@ func TestEventsAtOneInstantAreCountedAfreshWhenTimeMoves(t *testing.T) {
 		}
 	})
 	finish(t, w)
+}
+
+// TestRemarksAreWrittenAndNoEvents: a trial may explain its trace without becoming another trial.
+func TestRemarksAreWrittenAndNoEvents(t *testing.T) {
+	run := func(written io.Writer, remark bool) Verdict {
+		w := New(Config{Seed: 1, Trace: written})
+		n := start(w, "n", func(h host.Host) { h.Root().Sleep(time.Second) })
+		w.At(time.Millisecond, func() {
+			if remark {
+				w.Remark(n, "asks for nothing")
+			}
+		})
+		return finish(t, w)
+	}
+	var whole, sparing strings.Builder
+	plain := run(nil, false)
+	for _, v := range []Verdict{run(nil, true), run(&whole, true), run(WithoutSteps(&sparing), true)} {
+		if v.Hash != plain.Hash || v.Events != plain.Events {
+			t.Errorf("hash %x after %d events, want %x after %d", v.Hash, v.Events, plain.Hash, plain.Events)
+		}
+	}
+	const remark = "0.001000000  n          -                            client asks for nothing\n"
+	for name, text := range map[string]string{"whole": whole.String(), "sparing": sparing.String()} {
+		if !strings.Contains(text, remark) {
+			t.Errorf("%s: no remark in\n%s", name, text)
+		}
+	}
+	if !strings.Contains(whole.String(), "step after") || strings.Contains(sparing.String(), "step after") {
+		t.Errorf("steps are in the wrong trace:\n%s\n%s", whole.String(), sparing.String())
+	}
 }

@@ -40,7 +40,7 @@ type Config struct {
 	// Net is what the network is like. Zero: LAN.
 	Net NetProfile
 
-	// Trace receives one line an event. It costs far more than the event; nil for campaigns.
+	// Trace receives one line an event. It costs far more than the event; nil for campaigns. See WithoutSteps.
 	Trace io.Writer
 	// Recent is how many of the last events a failing verdict shows. Rounded up to a power of two; zero: 64.
 	Recent int
@@ -94,7 +94,8 @@ func New(config Config) *World {
 	w := &World{config: config, byName: map[string]*Node{}, effects: map[string]int64{}, heap: newBufferPool()}
 	w.schedule = newScheduler(&w.config)
 	w.yields, w.delays = newDice(config.Seed, "lock yields"), newDice(config.Seed, "delays")
-	w.trace = trace{hash: scramble(config.Seed), recent: make([]record, config.Recent), writer: config.Trace, observer: config.Observer}
+	w.trace = trace{hash: scramble(config.Seed), recent: make([]record, config.Recent), observer: config.Observer}
+	w.trace.writeTo(config.Trace)
 	w.network = newNetwork(w, config.Net)
 	clock := newDice(config.Seed, "wall clock")
 	const decade = 10 * 365 * 24 * time.Hour

@@ -78,6 +78,7 @@ func newCluster(o Options) *cluster {
 	c.lab = replicated.NewLab(c.drawn.mix)
 	c.oracle = oracle.New(sim.Stream(o.Seed, "trial/oracle-course"), c.drawn.oracle)
 	c.lab.Recorder.Follow(c.writtenMetadata)
+	c.watch()
 	c.rare = newRareStates(func(id int64) bool { return c.lab.Recorder.Appending(model.LedgerID(id)) })
 	c.ledgers = map[ledger.ID]ledger.Metadata{}
 	c.addNodes()
@@ -307,10 +308,15 @@ func (c *cluster) waitingFor() string {
 // result asks the checkers and puts everything together.
 func (c *cluster) result(world sim.Verdict) Result {
 	if world.Failed() && c.options.Until == 0 {
-		c.find(c.worldVerdict(world), "world", fmt.Sprintf("%v: %s", world.Kind, c.worldSignature(world)), world.String())
+		verdict, text := c.worldVerdict(world), world.String()
+		if verdict == Stalled {
+			text = c.unfinished() + text
+		}
+		c.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, c.worldSignature(world)), text)
 	}
-	for _, v := range model.CheckCluster(c.lab.Recorder.History()) {
-		c.find(Violation, v.Checker, v.Signature, v.Explanation)
+	history := c.lab.Recorder.History()
+	for _, v := range model.CheckCluster(history) {
+		c.violated(&v, history)
 	}
 	marks := make(map[string]int64)
 	for _, name := range c.marks.Names() {

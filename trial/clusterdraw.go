@@ -98,7 +98,7 @@ func drawNode(s *Scenario, address string, r *rand.Rand) node.Config {
 	millis := func(low, high int) time.Duration { return time.Duration(low+r.IntN(high-low+1)) * time.Millisecond }
 	c := node.DefaultConfig()
 	c.Store = drawBookie(s, r)
-	c.Store.BookieID = address
+	c.Store.BookieID, c.Initialize = address, true
 	c.Server = serverConfig(&c.Store)
 	c.Server.ConnectionsMax, c.Server.FenceTasks, c.Server.ReadTasks = 32, 1+r.IntN(2), 1+r.IntN(3)
 	c.Retry.PauseMin, c.Retry.PauseMax = millis(5, 30), millis(30, 200)

@@ -35,6 +35,9 @@
 //     without, and none of them must guess.
 //   - The history goes to model.CheckCluster: operations of all sessions, marks of the clients, every write of a ledger's
 //     metadata in its order, and the copies that bookies hold at the end.
+//   - A finding of a checker ends with where a trace has what it names: virtual times and nodes. A stall begins with what each
+//     session that has not ended waits for. A written trace has lines "client N calls" and "client N ends"; they are no
+//     events, and the hash does not know them.
 //
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

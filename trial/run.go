@@ -36,6 +36,9 @@ type Options struct {
 	Until    time.Duration // end the world here, without a verdict on what is open; zero: run to the end
 }
 
+// WithoutSteps makes an Options.Trace that is spared the scheduler's own lines; see sim.WithoutSteps.
+func WithoutSteps(w io.Writer) io.Writer { return sim.WithoutSteps(w) }
+
 // phase is where a trial is in its course.
 type phase uint8
 

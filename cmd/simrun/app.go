@@ -35,6 +35,10 @@ func (a *app) run(ctx context.Context, arguments []string) int {
 	if err == nil {
 		return a.code
 	}
+	if a.begun && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.err, "simrun: interrupted")
+		return campaign.ExitEnvironment
+	}
 	fmt.Fprintf(a.err, "simrun: %s\n", strings.TrimPrefix(err.Error(), campaign.ErrUsage.Error()+": "))
 	if !a.begun || errors.Is(err, campaign.ErrUsage) {
 		fmt.Fprintf(a.err, "see: %s --help\n", command.CommandPath())
@@ -96,6 +100,14 @@ func explainCommand(root *cobra.Command, arguments []string) error {
 		return fmt.Errorf("unknown command %q; did you mean %s?", arguments[0], near)
 	}
 	return fmt.Errorf("unknown command %q; there are: %s", arguments[0], strings.Join(names, ", "))
+}
+
+// noArguments is for commands that have none: cobra's own words would call the argument a command.
+func noArguments(c *cobra.Command, arguments []string) error {
+	if len(arguments) > 0 {
+		return fmt.Errorf("%s takes no arguments, not %q", c.Name(), arguments[0])
+	}
+	return nil
 }
 
 // explainFlag names the flag that was likely meant.

@@ -22,7 +22,7 @@ import (
 
 // TestMain lets the test program be simrun as a process of its own, and its own worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "campaign" || os.Args[1] == workerName) {
+	if len(os.Args) > 1 && (os.Args[1] == "campaign" || os.Args[1] == "bench" || os.Args[1] == workerName) {
 		a := &app{catalogue: fakeCatalogue(), out: os.Stdout, err: os.Stderr}
 		os.Exit(a.run(context.Background(), os.Args[1:]))
 	}
@@ -82,6 +82,11 @@ func TestWrongUseExitsWithTwoAndSaysWhatWasMeant(t *testing.T) {
 		"replay absent.json":                   "neither a seed nor a file",
 		"replay 1 --scenario unheard":          "no scenario",
 		"replay 1 --until -1s":                 "before its begin",
+		"replay 1 --until 0s":                  "to its end",
+		"bench nope":                           "cluster-world",
+		"bench world --length 0s":              "longer than nothing",
+		"bench cluster-world --length 0s":      "longer than nothing",
+		"explore foo":                          "takes no arguments",
 		"version now":                          "now",
 		"worker now":                           "now",
 	} {

@@ -59,7 +59,9 @@ The directory must be on a disk: a memory file system syncs nothing, and the fig
   simrun bench append --only batches/256              # the arms with a goal
   simrun bench --thorough --json >bench.json          # rounds of a second; half an hour
   simrun bench append --compare bench.json            # what has changed since
-  simrun bench append --only journal/batches/256/100B --profile cpu`,
+  simrun bench append --only journal/batches/256/100B --profile cpu
+  simrun bench world                                  # the simulated world's speed, with one bookie
+  simrun bench cluster-world                          # that of simulated clusters`,
 		Args:              cobra.ArbitraryArgs,
 		RunE:              func(c *cobra.Command, names []string) error { return a.bench(c.Context(), f, names) },
 		ValidArgsFunction: completeWorkloads,
@@ -112,7 +114,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, names []string) error {
 	})
 	progress.end()
 	if err != nil {
-		return benchError(err)
+		return sayInterrupted(ctx, benchError(err))
 	}
 	if f.require && report.GoalsMet() < len(report.Goals) {
 		a.code = campaign.ExitBroken
@@ -167,10 +169,13 @@ func (a *app) benchWorldCommand() *cobra.Command {
 		Long: `Measure how fast the simulated world runs: scheduler events a CPU second with nothing in it and with the engine, what a
 simulated second costs at 100 operations in it, and two processes against one. Each figure is of a process with one
 thread, as campaigns start them.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if length <= 0 {
+				return fmt.Errorf("%w: --length %s: must be longer than nothing", campaign.ErrUsage, length)
+			}
 			if process != "" {
-				return a.benchWorldProcess(bench.WorldKind(process), length)
+				return a.benchWorldProcess(c.Context(), bench.WorldKind(process), length)
 			}
 			return a.benchWorld(c.Context(), length, asJSON)
 		},
@@ -182,8 +187,8 @@ thread, as campaigns start them.`,
 	return c
 }
 
-func (a *app) benchWorldProcess(kind bench.WorldKind, length time.Duration) error {
-	figures, err := bench.MeasureWorld(kind, length)
+func (a *app) benchWorldProcess(ctx context.Context, kind bench.WorldKind, length time.Duration) error {
+	figures, err := orInterrupted(ctx, func() (bench.WorldFigures, error) { return bench.MeasureWorld(kind, length) })
 	if err != nil {
 		return benchError(err)
 	}
@@ -198,9 +203,11 @@ func (a *app) benchWorld(ctx context.Context, length time.Duration, asJSON bool)
 	command := func(kind bench.WorldKind, length time.Duration) []string {
 		return []string{executable, "bench", "world", "--process", string(kind), "--length", length.String()}
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	report, err := bench.MeasureWorlds(ctx, command, length)
 	if err != nil {
-		return benchError(err)
+		return sayInterrupted(ctx, benchError(err))
 	}
 	if asJSON {
 		return a.printJSON(report)

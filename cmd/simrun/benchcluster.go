@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,6 +60,11 @@ func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []str
 	if err != nil {
 		return benchError(err)
 	}
+	if f.length <= 0 {
+		return fmt.Errorf("%w: --length %s: must be longer than nothing", campaign.ErrUsage, f.length)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	measure, err := clusterMeasure(ctx, f)
 	if err != nil {
 		return err
@@ -69,7 +76,7 @@ func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []str
 	report, err := bench.MeasureClusters(kinds, measure)
 	stopProfile()
 	if err != nil {
-		return benchError(err)
+		return sayInterrupted(ctx, benchError(err))
 	}
 	if f.json {
 		return a.printJSON(&report)
@@ -80,7 +87,9 @@ func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []str
 // clusterMeasure measures in other processes, which only this one's profile would not see.
 func clusterMeasure(ctx context.Context, f clusterFlags) (func(bench.WorldKind) (bench.WorldFigures, error), error) {
 	if f.bench.profile != "" {
-		return func(kind bench.WorldKind) (bench.WorldFigures, error) { return bench.MeasureWorld(kind, f.length) }, nil
+		return func(kind bench.WorldKind) (bench.WorldFigures, error) {
+			return orInterrupted(ctx, func() (bench.WorldFigures, error) { return bench.MeasureWorld(kind, f.length) })
+		}, nil
 	}
 	executable, err := os.Executable()
 	if err != nil {

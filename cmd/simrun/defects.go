@@ -131,14 +131,32 @@ func (a *app) plantOnDemand(root *cobra.Command) {
 		}
 		run := c.RunE
 		c.RunE = func(c *cobra.Command, arguments []string) error {
-			if id, err := c.Flags().GetString("defect"); err != nil || id == "" {
+			id := demandedDefect(c, arguments)
+			if id == "" {
 				return run(c, arguments)
-			} else if _, err := chooseDefects([]string{id}); err != nil {
+			}
+			if _, err := chooseDefects([]string{id}); err != nil {
 				return err
 			}
 			return a.runPlanted(c, arguments)
 		}
 	}
+}
+
+// demandedDefect is the one that the flag names, or else the case that is to be run again. A file that is no case names
+// none: the command itself says what is wrong with it.
+func demandedDefect(c *cobra.Command, arguments []string) string {
+	if id, err := c.Flags().GetString("defect"); err != nil || id != "" {
+		return id
+	}
+	if c.Name() != replayName || len(arguments) != 1 {
+		return ""
+	}
+	defect, err := campaign.DefectOf(arguments[0])
+	if err != nil {
+		return ""
+	}
+	return defect
 }
 
 // runPlanted builds simrun with the defects planted and has it do what this command was asked for.
@@ -152,7 +170,13 @@ func (a *app) runPlanted(c *cobra.Command, arguments []string) error {
 		return fmt.Errorf("%w: make room for the overlay: %w", campaign.ErrEnvironment, err)
 	}
 	defer os.RemoveAll(directory)
-	program, err := defects.Build(c.Context(), root, directory, "cmd/simrun")
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	program, err := defects.Build(ctx, root, directory, "cmd/simrun")
+	interrupted := ctx.Err()
+	stop()
+	if interrupted != nil {
+		return interrupted
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
 	}
@@ -160,7 +184,10 @@ func (a *app) runPlanted(c *cobra.Command, arguments []string) error {
 	c.Flags().Visit(func(f *pflag.Flag) { line = append(line, "--"+f.Name+"="+f.Value.String()) })
 	planted := exec.CommandContext(c.Context(), program, append(append(line, "--"), arguments...)...)
 	planted.Stdin, planted.Stdout, planted.Stderr = os.Stdin, a.out, a.err
-	err = planted.Run()
+	interrupted, err = runForwarding(planted)
+	if interrupted != nil && planted.ProcessState != nil && !planted.ProcessState.Exited() {
+		return interrupted
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
 		a.code = exit.ExitCode()

@@ -23,6 +23,8 @@ type exploreFlags struct {
 	large    bool
 	json     bool
 	ownWorld bool // a flag describes one
+
+	bookiesGiven, entriesGiven bool
 }
 
 // exploreStatesMax keeps a search within the memory of an ordinary machine. The default worlds are far below it.
@@ -39,24 +41,25 @@ func (a *app) exploreCommand() *cobra.Command {
 		Use:   "explore",
 		Short: "Visit every state of very small clusters",
 		Long:  exploreHelp(),
-		Example: `  simrun explore                                   # the default worlds, each to its end; half a minute
+		Example: `  simrun explore                                   # the default worlds, each to its end; half a minute of CPU
   simrun explore --without 2614                    # the shortest way in which recoveries that do not fence lose an entry
   simrun explore --without 1591,2615               # two counter-examples
   simrun explore --shape 2/2/1 --entries 2         # one world of your own
   simrun explore --held 0+1/0 --recoveries 2       # a dead writer left entry 0 on b0 and b1, entry 1 on b0
   simrun explore --large --states 100000000        # hours, and a machine with much memory
   simrun explore --json >explore.json              # the same facts for a program`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, name := range worldFlags {
 				f.ownWorld = f.ownWorld || c.Flags().Changed(name)
 			}
+			f.bookiesGiven, f.entriesGiven = c.Flags().Changed("bookies"), c.Flags().Changed("entries")
 			return a.explore(c.Context(), f)
 		},
 	}
 	flags, w := c.Flags(), &f.world
 	flags.StringVar(&f.shape, "shape", "3/3/2", "ensemble, write quorum and ack quorum")
-	flags.IntVar(&w.Bookies, "bookies", w.Bookies, "how many bookies there are")
+	flags.IntVar(&w.Bookies, "bookies", w.Bookies, "how many bookies there are; unless given, raised to one more than the ensemble")
 	flags.IntVar(&w.Entries, "entries", w.Entries, "entries that the writer appends, all at once")
 	flags.IntVar(&w.Recoveries, "recoveries", w.Recoveries, "clients that recover the ledger, whenever they like")
 	flags.BoolVar(&w.Close, "close", false, "the writer may close, whenever it likes")
@@ -184,14 +187,35 @@ func (f *exploreFlags) own() (explore.Config, error) {
 	if w.Quorum, err = explore.ParseShape(f.shape); err != nil {
 		return w, err
 	}
+	if !f.bookiesGiven {
+		w.Bookies = min(max(w.Bookies, w.Quorum.Ensemble+1), explore.BookiesMax)
+	}
 	if f.held == "" {
-		return w, w.Validate()
+		return w, f.explained(&w)
+	}
+	switch {
+	case f.entriesGiven:
+		return w, fmt.Errorf("--held says how many entries there are: --entries cannot be given with it")
+	case w.Close:
+		return w, fmt.Errorf("with --held the writer is dead and cannot close: --close cannot be given with it")
 	}
 	if w.Held, err = explore.ParseHeld(f.held); err != nil {
 		return w, err
 	}
 	w.Entries = len(w.Held)
-	return w, w.Validate()
+	return w, f.explained(&w)
+}
+
+// explained names the flag where the number of bookies does not suit the shape.
+func (f *exploreFlags) explained(w *explore.Config) error {
+	if w.Quorum.Ensemble > explore.BookiesMax {
+		return fmt.Errorf("--shape has an ensemble of %d, and a world at most %d bookies", w.Quorum.Ensemble, explore.BookiesMax)
+	}
+	err := w.Validate()
+	if err != nil && (w.Bookies < w.Quorum.Ensemble || w.Bookies > explore.BookiesMax) {
+		return fmt.Errorf("%w; see --bookies", err)
+	}
+	return err
 }
 
 // withoutRules takes each rule out of the world in which it shows, or out of the one that flags describe.
@@ -207,7 +231,7 @@ func (f *exploreFlags) withoutRules(own explore.Config) ([]explore.Asked, error)
 			world = own
 		}
 		arm.Out(&world)
-		worlds = append(worlds, explore.Asked{Config: f.bounded(world), Without: arm.Title})
+		worlds = append(worlds, explore.Asked{Config: f.bounded(world), Without: arm.ID, About: arm.Title})
 	}
 	return worlds, nil
 }

@@ -42,17 +42,21 @@ func TestASearchAnswersByItsExitCode(t *testing.T) {
 // TestASearchThatMakesNoSenseIsWrongUse.
 func TestASearchThatMakesNoSenseIsWrongUse(t *testing.T) {
 	for arguments, reason := range map[string]string{
-		"--shape 3/3":            "not of the form 3/3/2",
-		"--bookies 9":            "must be 3 to 6",
-		"--held 0+7":             "lies on bookie 7",
-		"--held b0":              "not of the form 0+1/0",
-		"--without 2641":         "there are: 2614, 1591",
-		"--large --without 2614": "give it alone",
-		"--large --entries 2":    "give it alone",
-		"--rule luck":            "there are: divergence",
-		"--timeout 1":            "did you mean --timeouts?",
-		"--timeouts -1":          "must be 0 to",
-		"world":                  "world",
+		"--shape 3/3":               "not of the form 3/3/2",
+		"--bookies 9":               "must be 3 to 6",
+		"--held 0+7":                "lies on bookie 7",
+		"--held b0":                 "not of the form 0+1/0",
+		"--without 2641":            "there are: 2614, 1591",
+		"--large --without 2614":    "give it alone",
+		"--large --entries 2":       "give it alone",
+		"--rule luck":               "there are: divergence",
+		"--timeout 1":               "did you mean --timeouts?",
+		"--timeouts -1":             "must be 0 to",
+		"world":                     "world",
+		"--held 0 --entries 3":      "--entries",
+		"--held 0 --close":          "cannot close",
+		"--shape 5/3/2 --bookies 4": "see --bookies",
+		"--shape 7/3/2":             "at most 6 bookies",
 	} {
 		code, out, err := simrun(t, append([]string{"explore"}, strings.Fields(arguments)...)...)
 		if code != campaign.ExitUsage || out != "" || !strings.Contains(err, reason) {

@@ -74,7 +74,7 @@ func TestFiguresOfClustersFollowFromWhatWasMeasured(t *testing.T) {
 	if err := r.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"CPU µs/acked append", "simulated by wall", "WARNING: 3 worlds failed", "sequential", "CPU time"} {
+	for _, part := range []string{"µs/ack", "sim/wall", "ms and µs: CPU", "WARNING: 3 worlds failed", "sequential", "CPU time"} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("%q is missing in:\n%s", part, text.String())
 		}

@@ -108,6 +108,7 @@ func (k WorldKind) about() string {
 // goals are those of an acknowledged append and of simulated by wall time, where they mean something: a trial does much
 // besides appending, and a writer of many appends compresses no time.
 func (k WorldKind) goals() (ack, ratio string) {
+	ack, ratio = "-", "-"
 	if k != ClusterWorld {
 		ack = fmt.Sprint(clusterAckGoalMicros)
 	}
@@ -117,32 +118,41 @@ func (k WorldKind) goals() (ack, ratio string) {
 	return ack, ratio
 }
 
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Print writes the report for a reader.
 func (r *ClusterReport) Print(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("speed of simulated clusters; %s; others used %.0f %% of the CPUs", r.Clock, 100*r.Others)
 	rows := [][]string{{
-		"world", "CPU ms/world", "CPU µs/acked append", "goal", "CPU µs/operation", "events/acked append",
-		"simulated by wall", "by CPU", "goal", "virtual µs/acked append",
+		"world", "ms/world", "µs/ack", "goal", "µs/op", "events/ack", "sim/wall", "goal", "sim/CPU", "virtual µs/ack",
 	}}
 	for _, f := range r.Worlds {
 		ackGoal, ratioGoal := f.Kind.goals()
 		rows = append(rows, []string{
 			string(f.Kind), fmt.Sprintf("%.1f", f.CPUMillisPerWorld), fmt.Sprintf("%.1f", f.CPUMicrosPerAck), ackGoal,
 			fmt.Sprintf("%.1f", f.CPUMicrosPerOperation), fmt.Sprintf("%.1f", f.EventsPerAck),
-			fmt.Sprintf("%.1f", f.SimulatedPerWall), fmt.Sprintf("%.1f", f.SimulatedPerCPU), ratioGoal,
+			fmt.Sprintf("%.1f", f.SimulatedPerWall), ratioGoal, fmt.Sprintf("%.1f", f.SimulatedPerCPU),
 			fmt.Sprintf("%.0f", f.VirtualMicrosPerAck),
 		})
 	}
 	p.table(rows)
+	p.line("ms and µs: CPU; ack: an acknowledged append; op: a client operation; sim: simulated seconds")
 	failed := 0
 	for _, f := range r.Worlds {
-		p.line("  %s: %s; %d worlds, %d operations, of which %d acknowledged appends, in %.1f simulated seconds",
-			f.Kind, f.Kind.about(), f.Worlds, f.Operations, f.Acked, f.SimulatedSeconds)
+		p.line("  %s: %s", f.Kind, f.Kind.about())
+		p.line("    %s, %d operations, of which %d acknowledged appends, in %.1f simulated seconds",
+			counted(f.Worlds, "world"), f.Operations, f.Acked, f.SimulatedSeconds)
 		failed += f.Failed
 	}
-	p.line("steady and sequential: %s on %d bookies, SSDs and a local network; their simulated time is that of the appends alone",
-		r.Shape, steadyBookies)
+	p.line("steady and sequential: %s on %d bookies, SSDs and a local network;", r.Shape, steadyBookies)
+	p.line("  their simulated time is that of the appends alone")
 	if failed > 0 {
 		p.line("WARNING: %d worlds failed; run simrun campaign %s", failed, clusterScenario)
 	}

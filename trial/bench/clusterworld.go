@@ -38,6 +38,7 @@ var steadyQuorum = ledger.Quorum{Ensemble: 5, Write: 3, Ack: 2}
 // steadyNode is a bookie's process with bounds that keep its disk's content and its memory small.
 func steadyNode(i int) bookienode.Config {
 	c := bookienode.DefaultConfig()
+	c.Initialize = true
 	s := &c.Store
 	s.BookieID = fmt.Sprintf(steadyBookieAddress, i)
 	s.EntryBytesMax, s.BatchBytesMax = 16<<10, 64<<10

@@ -32,7 +32,7 @@ func ParseWorkloads(names []string) ([]Workload, error) {
 	var asked []Workload
 	for _, name := range names {
 		if !slices.Contains(Workloads(), Workload(name)) {
-			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, and the sub-command world", ErrUsage, name)
+			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, and the sub-commands world and cluster-world", ErrUsage, name)
 		}
 		asked = append(asked, Workload(name))
 	}

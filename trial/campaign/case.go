@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"lakebed/faults"
 	"lakebed/trial"
@@ -88,6 +89,15 @@ func ReadCase(path string) (Case, error) {
 		return Case{}, fmt.Errorf("%w: %s names no scenario", ErrUsage, path)
 	}
 	return c, nil
+}
+
+// DefectOf is the planted bug of the case in a file; empty if there was none, or if target is a seed.
+func DefectOf(target string) (string, error) {
+	if _, err := strconv.ParseUint(target, 0, 64); err == nil {
+		return "", nil
+	}
+	c, err := ReadCase(target)
+	return c.Defect, err
 }
 
 // save writes one file for each group of failures.

@@ -96,7 +96,7 @@ func (s *Summary) figures() []figure {
 	}
 	for _, c := range s.Canaries {
 		if c.Seeds > 0 {
-			figures = append(figures, figure{"canary caught", thousands(c.Caught), fmt.Sprintf("of %d trials of %s", c.Seeds, c.Scenario)})
+			figures = append(figures, figure{"canary caught", thousands(c.Caught), fmt.Sprintf("of %d trials of %s; one is enough", c.Seeds, c.Scenario)})
 		}
 	}
 	if s.MarksRequired > 0 {

@@ -44,7 +44,7 @@ type Replayed struct {
 	Build    Build  `json:"build"`
 
 	result  trial.Result
-	partial bool // stopped by Until
+	partial bool // stopped by Until, not by its own end
 }
 
 // ExitCode is what a command that replayed this trial should exit with.
@@ -72,11 +72,17 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 		SimulatedSeconds: result.Simulated.Seconds(), WallSeconds: time.Since(start).Seconds(),
 		ClientOperations: result.Operations, Findings: result.Findings,
 		Answers: result.Answers, Faults: result.Effects, Marks: result.Marks,
-		Recorded: recorded, Build: ThisBuild(), result: result, partial: o.Until > 0,
+		Recorded: recorded, Build: ThisBuild(), result: result, partial: o.Until > 0 && result.Simulated >= o.Until,
+	}
+	if r.partial && result.Verdict == trial.OK {
+		r.Verdict = Cut
 	}
 	r.fillEmpty()
 	return r, nil
 }
+
+// Cut is the verdict on a world that ended early: nothing was broken until then, and the rest was not looked at.
+const Cut trial.Verdict = "cut"
 
 // fillEmpty has JSON say [] and {} where there is nothing: null asks every reader for a special case.
 func (r *Replayed) fillEmpty() {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"lakebed/trial"
 )
@@ -55,6 +56,42 @@ func TestAReplayOfASeedDrawsItsPlan(t *testing.T) {
 	}
 	if r.ExitCode() != ExitOK || r.Recorded != "" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestAWorldThatWasCutIsNotCalledSound: only the part that ran was looked at.
+func TestAWorldThatWasCutIsNotCalledSound(t *testing.T) {
+	catalogue := fakeCatalogue()
+	catalogue.Run = func(o trial.Options) trial.Result {
+		r := runFake(o)
+		r.Simulated, r.Verdict = 5, trial.OK
+		return r
+	}
+	for until, want := range map[time.Duration]trial.Verdict{0: trial.OK, 5: Cut, 6: trial.OK} {
+		r, err := Replay(ReplayOptions{Catalogue: catalogue, Target: "11", Scenario: "bad", Until: until})
+		var text strings.Builder
+		if err != nil || r.WriteText(&text) != nil || r.Verdict != want || r.ExitCode() != ExitOK {
+			t.Errorf("until %s: %v, %+v", until, err, r)
+		}
+		if strings.HasPrefix(text.String(), "CUT: ") != (want == Cut) {
+			t.Errorf("until %s: %s", until, text.String())
+		}
+	}
+}
+
+// TestACaseTellsItsDefect, and a seed has none.
+func TestACaseTellsItsDefect(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "case.json")
+	if err := WriteCase(path, Case{Defect: "no-sync", Result: trial.Result{Scenario: "bad"}}); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{path: "no-sync", "17": "", "0x11": ""} {
+		if defect, err := DefectOf(target); err != nil || defect != want {
+			t.Errorf("%s: %q, %v", target, defect, err)
+		}
+	}
+	if _, err := DefectOf("absent.json"); err == nil {
+		t.Error("a file that is not there has a case")
 	}
 }
 

@@ -70,7 +70,7 @@ func (w *world) effect(at int, e protocol.Effect) {
 			w.say("  → %s acknowledges entry %d", name(at), e.Last)
 		}
 	case protocol.EnsembleChanged:
-		w.say("  → %s goes by %s", name(at), describe(e.Metadata))
+		w.say("  → %s adopts the metadata: %s", name(at), describe(e.Metadata))
 	case protocol.HandleFailed:
 		w.say("  → %s fails: %v", name(at), e.Failure)
 	case protocol.Ended:
@@ -96,7 +96,7 @@ func (w *world) choose(at int, e protocol.Effect) {
 			next++
 		}
 	}
-	w.say("  → %s replaces the bookies at %v by %v", name(at), e.Set, chosen)
+	w.say("  → %s", replaced(name(at), chosen))
 	if k := &w.state.clients[at]; k.writer != nil {
 		k.writer.ReplacementsChosen(chosen)
 	} else {
@@ -201,7 +201,7 @@ func (c *Config) initial() (*state, []string) {
 	k := &s.clients[0]
 	w := &world{config: c, state: s, tell: true}
 	if c.Held != nil {
-		w.say("the ledger: %s; its writer is dead; bookies that have entry 0, 1, …: %v", describe(m), c.Held)
+		w.say("the ledger: %s; its writer is dead; bookies that have entry 0, 1, …: %s", describe(m), heldText(c.Held))
 		k.started, k.ended = true, true
 		for e, bookies := range c.Held {
 			for _, b := range bookies {
@@ -214,7 +214,7 @@ func (c *Config) initial() (*state, []string) {
 		return s, w.told
 	}
 	k.started, k.writer = true, protocol.NewWriter(c.Writer, m, metadata.Version(0))
-	w.say("the ledger: %s; %s appends %d entries", describe(m), name(0), c.Entries)
+	w.say("the ledger: %s; %s appends %s", describe(m), name(0), numbered(c.Entries, "entry", "entries"))
 	w.feed(0, func(k *client) {
 		for range c.Entries {
 			k.writer.Append(1)

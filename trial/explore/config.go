@@ -10,7 +10,7 @@ import (
 
 // The most that a world may have. Its states hold arrays of these sizes.
 const (
-	bookiesMax = 6
+	BookiesMax = 6 // of a world
 	entriesMax = 3
 	clientsMax = 3
 	budgetMax  = 100 // of each kind of thing that may go wrong
@@ -49,8 +49,8 @@ func (c Config) Validate() error {
 		return err
 	}
 	switch {
-	case c.Bookies < c.Quorum.Ensemble || c.Bookies > bookiesMax:
-		return fmt.Errorf("%d bookies: must be %d to %d", c.Bookies, c.Quorum.Ensemble, bookiesMax)
+	case c.Bookies < c.Quorum.Ensemble || c.Bookies > BookiesMax:
+		return fmt.Errorf("%d bookies: must be %d to %d", c.Bookies, c.Quorum.Ensemble, BookiesMax)
 	case c.Entries < 1 || c.Entries > entriesMax:
 		return fmt.Errorf("%d entries: must be 1 to %d", c.Entries, entriesMax)
 	case c.Held != nil && len(c.Held) != c.Entries:

@@ -28,13 +28,19 @@ func (r *Report) Print(w io.Writer) error {
 }
 
 func (r *Report) headline() string {
+	rules := r.rulesLookedAt()
 	words := map[Ending]string{
-		Kept:    "KEPT: every state that these worlds can reach keeps every rule",
+		Kept:    "KEPT: every state that these worlds can reach keeps " + rules,
 		Broken:  "BROKEN: a state breaks a rule",
-		Stopped: "STOPPED: not all states were visited; those that were keep every rule",
+		Stopped: "STOPPED: not all states were visited; those that were keep " + rules,
 	}[r.Ending]
-	if r.Ending == Broken && !slices.ContainsFunc(r.Worlds, func(f Found) bool { return f.Ending == Broken && f.Without == "" }) {
+	weakened := func(f Found) bool { return f.Without != "" }
+	switch {
+	case r.Ending == Broken && !slices.ContainsFunc(r.Worlds, func(f Found) bool { return f.Ending == Broken && f.Without == "" }):
 		words = "BROKEN: without a rule of the protocol a promise does not hold"
+	case r.Ending == Kept && slices.ContainsFunc(r.Worlds, weakened):
+		// That a world too small to show a loss shows none speaks neither for the protocol nor against the rule.
+		words = "NO COUNTER-EXAMPLE: a rule of the protocol was taken out, and every state that these worlds can reach keeps " + rules
 	}
 	if r.Interrupted {
 		words += " (interrupted)"
@@ -42,16 +48,38 @@ func (r *Report) headline() string {
 	return words
 }
 
+// rulesLookedAt says what the states were held against.
+func (r *Report) rulesLookedAt() string {
+	for i := range r.Worlds {
+		if r.Worlds[i].Only != r.Worlds[0].Only {
+			return "the rules that were looked at"
+		}
+	}
+	if len(r.Worlds) == 0 {
+		return "every rule"
+	}
+	return r.Worlds[0].rules()
+}
+
+// rules says what the states of one world were held against.
+func (f *Found) rules() string {
+	if f.Only == "" {
+		return "every rule"
+	}
+	return fmt.Sprintf("the rule %q, the only one looked at", f.Only)
+}
+
 // tell explains what was found in a world that is worth more than a line.
 func (f *Found) tell(b *strings.Builder) {
 	without := ""
 	if f.Without != "" {
-		without = ": " + f.Without
+		without = fmt.Sprintf("\nwithout %s: %s", f.Without, f.About)
 	}
 	switch {
 	case f.Violation != nil:
-		fmt.Fprintf(b, "\n%s%s\nbroken after %d steps, and no shorter way breaks it:\n\n%v", f.World, without, len(f.Violation.Steps)-1, f.Violation)
+		steps := len(f.Violation.Steps) - 1
+		fmt.Fprintf(b, "\n%s%s\nbroken after %d steps, and no shorter way breaks it:\n\n%v", f.World, without, steps, f.Violation)
 	case f.Without != "" && f.Ending == Kept:
-		fmt.Fprintf(b, "\n%s%s\nthis world keeps every rule even so; a larger one may not\n", f.World, without)
+		fmt.Fprintf(b, "\n%s%s\neven so this world keeps %s; a larger one may not\n", f.World, without, f.rules())
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Asked is a world to search.
 type Asked struct {
 	Config  Config
-	Without string // the rule of the protocol that is taken out of it; empty: none
+	Without string // the id of the rule of the protocol that is taken out of it; empty: none
+	About   string // what becomes of the protocol without it, in words
 }
 
 // Progress is how far a run is. It is told several times a second.
@@ -42,7 +43,9 @@ const (
 // Found is what there is to say of one world.
 type Found struct {
 	World       string     `json:"world"`
-	Without     string     `json:"without,omitempty"`
+	Without     string     `json:"without,omitempty"` // id of the rule of the protocol that was taken out
+	About       string     `json:"about,omitempty"`   // the same in words
+	Only        string     `json:"rule,omitempty"`    // the one rule that was looked at; empty: all
 	Ending      Ending     `json:"result"`
 	States      int        `json:"states"`
 	Transitions int        `json:"transitions"`
@@ -89,7 +92,7 @@ func Run(ctx context.Context, worlds []Asked, watch func(Progress)) (Report, err
 
 func (r *Report) add(w *Asked, result *Result, took time.Duration) {
 	found := Found{
-		World: w.Config.Words(), Without: w.Without, Ending: Stopped, States: result.States, Transitions: result.Steps,
+		World: w.Config.Words(), Without: w.Without, About: w.About, Only: w.Config.Only, Ending: Stopped, States: result.States, Transitions: result.Steps,
 		Depth: result.Depth, WallSeconds: took.Seconds(), Violation: result.Violation,
 	}
 	switch {

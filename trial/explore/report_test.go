@@ -28,8 +28,10 @@ func TestAReportSaysHowEachSearchEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := Asked{Config: arm.World, Without: arm.Title}
+	broken := Asked{Config: arm.World, Without: arm.ID, About: arm.Title}
 	arm.Out(&broken.Config)
+	narrow := kept
+	narrow.Config.Only = RuleOrder
 	for _, c := range []struct {
 		worlds []Asked
 		want   Ending
@@ -37,8 +39,10 @@ func TestAReportSaysHowEachSearchEnded(t *testing.T) {
 	}{
 		{[]Asked{kept}, Kept, []string{"KEPT", "2/2/1 of 4, 1 entry, 1 recovery"}},
 		{[]Asked{kept, bounded}, Stopped, []string{"STOPPED"}},
-		{[]Asked{broken, bounded}, Broken, []string{"BROKEN: without a rule", "after 16 steps", " 16  the store takes", arm.Title}},
-		{[]Asked{{Config: kept.Config, Without: arm.Title}}, Kept, []string{"KEPT", "even so"}},
+		{[]Asked{broken, bounded}, Broken, []string{"BROKEN: without a rule", "after 16 steps", " 16  the store takes", "without 2614: " + arm.Title}},
+		{[]Asked{{Config: kept.Config, Without: arm.ID}}, Kept, []string{"NO COUNTER-EXAMPLE", "keeps every rule", "even so"}},
+		{[]Asked{narrow}, Kept, []string{"KEPT", `keeps the rule "order", the only one`}},
+		{[]Asked{kept, narrow}, Kept, []string{"KEPT", "keeps the rules that were looked at"}},
 	} {
 		r := ask(t, c.worlds...)
 		var text strings.Builder
@@ -48,6 +52,11 @@ func TestAReportSaysHowEachSearchEnded(t *testing.T) {
 		for _, part := range c.says {
 			if !strings.Contains(text.String(), part) {
 				t.Errorf("%q is missing in:\n%s", part, text.String())
+			}
+		}
+		for _, w := range r.Worlds {
+			if v := w.Violation; v != nil && w.Depth != len(v.Steps)-1 {
+				t.Errorf("depth %d, and the way has %d steps", w.Depth, len(v.Steps)-1)
 			}
 		}
 		sum := 0

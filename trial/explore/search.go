@@ -169,5 +169,6 @@ func (s *search) explain(b *broken, place int32, unfinished *step) *Violation {
 		w.state.sweep()
 		now, v.Steps = w.state, append(v.Steps, w.told)
 	}
+	s.result.Depth = len(way) // the last step leads one further than the layer at hand
 	return v
 }

@@ -14,7 +14,7 @@ import (
 // state is one state of the world. It is never changed: a step makes another one, which shares what is the same.
 type state struct {
 	store    []*ledger.Metadata // all there ever was; the version is the place
-	bookies  [bookiesMax]bookie
+	bookies  [BookiesMax]bookie
 	clients  [clientsMax]client
 	messages []message // sorted
 	calls    [clientsMax]call

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"lakebed/engine/bookkeeper/client/protocol"
 	"lakebed/engine/bookkeeper/ledger"
 )
 
@@ -29,6 +30,31 @@ func describe(m *ledger.Metadata) string {
 		}
 	}
 	return b.String()
+}
+
+// replaced tells which bookies an ensemble gets.
+func replaced(who string, chosen []protocol.Replacement) string {
+	if len(chosen) == 0 {
+		return who + " finds no bookie to replace one with"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s puts", who)
+	for i, c := range chosen {
+		if i > 0 {
+			b.WriteString(" and")
+		}
+		fmt.Fprintf(&b, " %s at index %d", c.Bookie, c.Index)
+	}
+	b.WriteString(" of the ensemble")
+	return b.String()
+}
+
+// numbered is a count with its noun.
+func numbered(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // Violation is a shortest sequence of steps that breaks a rule.

@@ -124,7 +124,7 @@ func Arms() []Arm {
 			SmallWorld(threeOfThree), "", func(c *Config) { c.Recovery.ReadsDoNotFence = true }),
 		arm("1591", "entries on new bookies count before the metadata name these (bookkeeper#1591)",
 			SmallWorld(threeOfThree, timeouts(1)), "", ackEarly),
-		arm("1591-loss", "the same, to the loss of an acknowledged entry",
+		arm("1591-loss", "entries on new bookies count before the metadata name these, and one of them is lost (bookkeeper#1591)",
 			SmallWorld(oneOfTwo, timeouts(1)), RuleDivergence, ackEarly),
 		arm("2615", "the last fragment's start is no lower bound of the LAC (bookkeeper#2615)",
 			SmallWorld(oneOfTwo, entries(2), timeouts(2)), RuleInvariant, func(c *Config) { c.Recovery.NoLowerBound = true }),

@@ -22,6 +22,8 @@
 //   - Stamps are one order over all clients, marks of the engine and writes of metadata.
 //   - What a session does follows from its random stream and from what it saw, nothing else.
 //   - No two appends have the same payload.
+//   - A Watcher sees calls and answers as they are recorded, and Unfinished says what each session is at. Neither changes
+//     what the record says.
 //
 // # What it does not promise
 //

@@ -82,7 +82,7 @@ func (c *realCluster) runBookie(ctx context.Context, address string) {
 		}
 		defer store.Close()
 		config := node.DefaultConfig()
-		config.Store.BookieID = address
+		config.Store.BookieID, config.Initialize = address, true
 		b := &config.Store
 		b.Journal.FileBytes, b.Journal.GroupBytesMax = 1<<20, 64<<10
 		b.EntryLog.LogBytesMax, b.EntryLog.GroupBytes = 512<<10, 32<<10

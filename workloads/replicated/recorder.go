@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"lakebed/model"
 )
@@ -20,6 +21,10 @@ type Recorder struct {
 	answers map[answer]int64
 	acked   []Acked
 	written func() []Written // nil: nobody tells of metadata
+
+	watcher  Watcher
+	times    []time.Duration // of the stamps, from the first on; empty: nobody watches
+	chapters map[model.ClientID]*chapter
 }
 
 // answer is how operations of a kind ended. It is counted for each, so its words are put together at the end only.
@@ -43,7 +48,7 @@ type Acked struct {
 
 // NewRecorder starts an empty history. Opens may be served from old metadata: the weakest store allows it.
 func NewRecorder() *Recorder {
-	r := &Recorder{open: map[Token]model.ClusterOp{}, answers: map[answer]int64{}}
+	r := &Recorder{open: map[Token]model.ClusterOp{}, answers: map[answer]int64{}, chapters: map[model.ClientID]*chapter{}}
 	r.history.StaleMetadata = true
 	return r
 }
@@ -66,6 +71,7 @@ func (r *Recorder) Begin(op model.ClusterOp) Token {
 	op.Call = r.next()
 	r.token++
 	r.open[r.token] = op
+	r.tellBegun(&op)
 	return r.token
 }
 
@@ -73,7 +79,7 @@ func (r *Recorder) Begin(op model.ClusterOp) Token {
 // before it.
 func (r *Recorder) next() model.Stamp {
 	r.drain()
-	r.stamp++
+	r.advance()
 	return r.stamp
 }
 
@@ -82,7 +88,7 @@ func (r *Recorder) drain() {
 		return
 	}
 	for _, w := range r.written() {
-		r.stamp++
+		r.advance()
 		w = countedWrite(w)
 		w.Write.At = r.stamp
 		r.history.AppendMetadata(w.Write, w.Fragments)
@@ -130,6 +136,7 @@ func (r *Recorder) end(t Token, outcome model.Outcome, items []model.Item, fill 
 
 func (r *Recorder) add(op model.ClusterOp, items []model.Item) {
 	r.answers[answer{op.Kind, op.Outcome}]++
+	r.tellEnded(&op, len(items))
 	op, items = countedOp(op, items)
 	if len(items) > 0 {
 		r.history.AppendRead(op, items)
@@ -146,6 +153,8 @@ func (r *Recorder) Drop(t Token, outcome model.Outcome) {
 	if under {
 		delete(r.open, t)
 		r.answers[answer{op.Kind, outcome}]++
+		op.Outcome, op.Return = outcome, model.Never
+		r.tellEnded(&op, 0)
 	}
 }
 
@@ -154,6 +163,11 @@ func (r *Recorder) Died(of func(model.ClientID) bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.cut(of)
+	for id := range r.chapters {
+		if of(id) {
+			delete(r.chapters, id)
+		}
+	}
 }
 
 // cut goes by the order of the calls, so that the history does not depend on that of a map.
@@ -171,6 +185,7 @@ func (r *Recorder) cut(of func(model.ClientID) bool) {
 		op.Outcome, op.Return = model.Unknown, model.Never
 		if op.Kind == model.LedgerCreate {
 			r.answers[answer{op.Kind, op.Outcome}]++
+			r.tellEnded(&op, 0)
 			continue // it has no name; see Drop
 		}
 		r.add(op, nil)

@@ -37,6 +37,7 @@ func (s *Session) Run() {
 	for s.goesOn() {
 		s.chapter()
 	}
+	s.lab.Recorder.Chapter(s.id, "")
 }
 
 // goesOn pauses, and reports whether there is to be another operation.
@@ -54,10 +55,11 @@ func (s *Session) chapter() {
 	m := &s.lab.mix
 	chapters := []struct {
 		weight int
+		name   string
 		do     func()
 	}{
-		{m.Write, s.write}, {m.Tail, s.tail}, {m.CatchUp, s.catchUp}, {m.TakeOver, s.takeOver}, {m.Delete, s.deleteLedger},
-		{m.Foreign, s.foreign},
+		{m.Write, "write", s.write}, {m.Tail, "tail", s.tail}, {m.CatchUp, "catch-up", s.catchUp},
+		{m.TakeOver, "take-over", s.takeOver}, {m.Delete, "delete", s.deleteLedger}, {m.Foreign, "foreign", s.foreign},
 	}
 	total := 0
 	for _, c := range chapters {
@@ -66,6 +68,7 @@ func (s *Session) chapter() {
 	at := s.rand.IntN(total)
 	for _, c := range chapters {
 		if at -= c.weight; at < 0 {
+			s.lab.Recorder.Chapter(s.id, c.name)
 			c.do()
 			return
 		}
