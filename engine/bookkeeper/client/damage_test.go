@@ -206,3 +206,54 @@ func TestEntriesBehindTheEndAreNeverReturned(t *testing.T) {
 		})
 	}
 }
+
+// TestAReplacedBookieDeniesNothing: a reader that has not heard of an ensemble change, and cannot ask, is told by the bookie
+// that was replaced that it has no such entry. That is true of the bookie, and no answer about the ledger. (A campaign of
+// 100,000 seeds found it: 2085771 of cluster.)
+func TestAReplacedBookieDeniesNothing(t *testing.T) {
+	for seed := range uint64(10) {
+		c := newCluster(t, seed, sim.LAN(), 3)
+		var w *client.Writer
+		opened, written, read := false, false, false
+		until := func(h host.Host, happened func() bool) {
+			for !happened() && h.Root().Sleep(5*time.Millisecond) {
+			}
+		}
+		c.run(func(h host.Host, one *client.Client) (err error) {
+			if w, err = one.Create(options(2, 1, 1)); err != nil {
+				return err
+			}
+			until(h, func() bool { return opened })
+			c.world.Net().Partition("client-0", c.nodeOf(w.Metadata().Fragments[0].Ensemble[0]).Name(), false)
+			err = write(w, 0, 4)
+			written = true
+			until(h, func() bool { return read })
+			return errors.Join(err, w.Close())
+		}, func(h host.Host, two *client.Client) error {
+			until(h, func() bool { return w != nil })
+			r, err := two.OpenNoRecovery(w.ID(), open)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			c.world.Net().Partition("metadata", "client-1", false)
+			opened = true
+			until(h, func() bool { return written })
+			last, err := r.ReadLastConfirmed()
+			if err != nil || last < 2 {
+				return fmt.Errorf("confirmed up to %d: %w", last, err)
+			}
+			_, err = r.Read(0, 0)
+			_, batchErr := r.BatchRead(0, 10, 0)
+			c.world.Net().Heal("metadata", "client-1")
+			read = true
+			problem := errors.Join(is("read", err, client.ErrUnavailable), is("batch read", batchErr, client.ErrUnavailable))
+			if errors.Is(err, client.ErrNoSuchEntry) || errors.Is(batchErr, client.ErrNoSuchEntry) {
+				problem = errors.Join(problem, fmt.Errorf("denied: %v, %v", err, batchErr))
+			}
+			h.Root().Sleep(30 * time.Second)
+			entries, err := r.Read(0, 2)
+			return errors.Join(problem, holds(entries, err, 0, 2))
+		})
+	}
+}

@@ -116,8 +116,8 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 	if err == nil || errors.Is(err, ErrClientClosed) || errors.Is(err, errTooMuch) {
 		return entries, err
 	}
-	if r.refresh() != nil {
-		return nil, err
+	if failure := r.refresh(); failure != nil {
+		return nil, r.unproved(err, failure)
 	}
 	after := r.Metadata()
 	if after.Equal(before) {
@@ -125,6 +125,18 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 	}
 	r.mark(PointReadRefreshed, first, "")
 	return r.try(&after, d, read)
+}
+
+// unproved is what a read failed with whose metadata could not be read again. Bookies that have been replaced deny in good
+// faith what they never got, so "no such entry" is no answer then.
+func (r *Reader) unproved(err, failure error) error {
+	switch {
+	case errors.Is(failure, ErrNoSuchLedger):
+		return failure
+	case errors.Is(err, ErrNoSuchEntry) || errors.Is(err, ErrNoSuchLedger):
+		return fmt.Errorf("%v, but these bookies may have been replaced: %w: %w", err, ErrUnavailable, failure)
+	}
+	return err
 }
 
 // try reads by some metadata, and raises the LAC by what the entries carry.
