@@ -19,8 +19,8 @@ var layers = []layer{
 		rule: "cmd imports trial, reports and engine: a command has no logic of its own",
 	},
 	{
-		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "engine"},
-		rule: "trial imports workloads, faults, sim, model and engine: it yields verdicts, and does not know who shows them",
+		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "reports", "engine"},
+		rule: "trial imports workloads, faults, sim, model, reports and engine: it yields verdicts and results, and does not know who shows them",
 	},
 	{
 		folder: "reports",
