@@ -71,6 +71,9 @@ func (in *Input) frameBytes() (int, error) {
 // Partial reports whether a part of a frame has come: a peer that falls silent now is in the middle of something.
 func (in *Input) Partial() bool { return in.end > in.start }
 
+// Discard forgets what was read and not yet handed out. The stream cannot be cut into packets any more.
+func (in *Input) Discard() { in.start, in.end = 0, 0 }
+
 // Fill reads once from source, behind what is left. io.EOF comes only between frames; inside one it is
 // io.ErrUnexpectedEOF.
 func (in *Input) Fill(source Source) error {

@@ -32,7 +32,8 @@
 //
 // # The end of a connection
 //
-// The reader stops at the end of the stream, at an error, or when the server drains. The writer goes on until nothing
+// The reader stops at the end of the stream or at an error. When the server drains it drops what still comes, so that the
+// close is no reset, which could cost the peer answers it has not read. The writer goes on until nothing
 // is under way and the reader has stopped. If it cannot write any more it closes the connection, which wakes the reader,
 // and lets what is under way come back without answering it.
 package server

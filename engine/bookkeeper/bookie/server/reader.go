@@ -32,7 +32,7 @@ func (c *connection) read() {
 	c.readerEnds()
 }
 
-// serve goes on until the stream ends (io.EOF), the server drains (nil), or something is wrong.
+// serve goes on until the stream ends (io.EOF), the connection is closed, or something is wrong.
 func (r *reader) serve() error {
 	config := &r.c.server.config
 	for {
@@ -42,13 +42,25 @@ func (r *reader) serve() error {
 			return err
 		}
 		if r.c.draining() {
-			return nil
+			return r.discard()
 		}
 		idle := config.Idle
 		if r.in.Partial() {
 			idle = config.FrameStall
 		}
 		r.c.conn.Limits(idle, config.WriteStall)
+		if err := r.in.Fill(r.c.conn); err != nil {
+			return err
+		}
+	}
+}
+
+// discard drops what the peer sends after the server began to drain, until the writer closes. A connection that is closed
+// over unread bytes ends in a reset, and the peer may lose the answers that it has not read yet. What is on its way at that
+// very moment can still do this: the seam knows no half-closed connection.
+func (r *reader) discard() error {
+	for {
+		r.in.Discard()
 		if err := r.in.Fill(r.c.conn); err != nil {
 			return err
 		}

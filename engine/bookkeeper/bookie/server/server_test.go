@@ -238,7 +238,7 @@ func readAll(h host.Host, acked map[ledger.EntryID]bool) error {
 
 // TestACleanStopAnswersWhatWasAccepted: adds under way when the bookie is told to stop are answered, not lost.
 func TestACleanStopAnswersWhatWasAccepted(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(300) {
 		c := newCluster(t, seed, sim.LAN(), smallServer())
 		accepted, acked, lost := int64(0), 0, 0
 		c.world.OnMark(func(_ *sim.Node, e host.Event) {
