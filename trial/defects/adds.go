@@ -48,9 +48,24 @@ func addDefects() []Defect {
 			Origin: ours + "the newest version of an entry wins",
 			Edits: []Edit{{
 				File: bookieFolder + "writecache/generation.go", Function: "Generation.Insert",
-				Original: "r.slots[at].body = stored",
+				Original: "*r.at(place) = fresh",
 			}},
 			Scenario: "bookie", Checkers: []string{model.CheckerBookie},
+		},
+		{
+			ID: "answer-at-submit", Title: "a bookie answers adds when they are in its memory, not in the journal",
+			Origin: ours + "an add is acknowledged only after its journal group is durable",
+			Edits: []Edit{
+				{
+					File: bookieFolder + "add.go", Function: "Store.start",
+					Original: "completion = s.pinWhileWriting(done)", Replacement: "completion = s.pinWhileWriting(nil)",
+				},
+				{
+					File: bookieFolder + "add.go", Function: "Store.start",
+					Original: "done != nil && accepted == 0", Result: "bool", Replacement: "return done != nil",
+				},
+			},
+			Scenario: "bookie", Checkers: losses(),
 		},
 		{
 			ID: "half-batch-fails", Title: "of a batch whose group failed, only the first add says so",

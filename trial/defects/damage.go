@@ -63,9 +63,9 @@ func rotDefects() []Defect {
 			ID: "corrupt-as-absent", Title: "an entry whose bytes are bad is answered as not there",
 			Origin: "bookkeeper#2908: a missing or corrupt entry log was reported as no such entry",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.readLogs",
-				Original:    `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)`,
-				Replacement: `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
+				File: readFile, Function: "Store.notInLogs",
+				Original:    `return fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)`,
+				Replacement: `return fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
 			}},
 			Scenario: "damage", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
 		},

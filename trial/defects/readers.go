@@ -19,10 +19,11 @@ func readerDefects() []Defect {
 			Origin: ours + "a batch read is a verified prefix without a hole",
 			Edits: []Edit{
 				{
-					File: readFile, Function: "Store.ReadRange",
-					Original: "if err != nil {\ns.markHole(id, next)\nbreak\n}",
+					File: rangeFile, Function: "Store.ReadInto",
+					Original: "if err != nil {\ns.markHole(id, r.next)\nbreak\n}",
 					Replacement: `if err != nil {
-							if e, err = s.read(id, first+ledger.EntryID(len(entries))+1); err != nil {
+							r.next++
+							if err = s.extend(r); err != nil {
 								break
 							}
 						}`,

@@ -2,7 +2,10 @@ package defects
 
 import "lakebed/model"
 
-const readFile = bookieFolder + "read.go"
+const (
+	readFile  = bookieFolder + "read.go"
+	rangeFile = bookieFolder + "range.go"
+)
 
 // readDefects are mistakes in finding what is there.
 func readDefects() []Defect {
@@ -48,9 +51,9 @@ func readDefects() []Defect {
 			ID: "read-error-as-absent", Title: "an entry that cannot be read is answered as not there",
 			Origin: "bookkeeper#2908: a missing or corrupt entry log was reported as no such entry",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.readLogs",
-				Original:    `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)`,
-				Replacement: `return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
+				File: readFile, Function: "Store.notInLogs",
+				Original:    `return fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)`,
+				Replacement: `return fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrNoEntry)`,
 			}},
 			Scenario: "bookie", Checkers: []string{model.CheckerBookie, model.CheckerVanished},
 		},
@@ -64,10 +67,11 @@ func rangeDefects() []Defect {
 			ID: "range-over-hole", Title: "a range read goes on behind an entry that is not there",
 			Origin: ours + "a range is a hole-free prefix",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.ReadRange",
-				Original: "if err != nil {\ns.markHole(id, next)\nbreak\n}",
+				File: rangeFile, Function: "Store.ReadInto",
+				Original: "if err != nil {\ns.markHole(id, r.next)\nbreak\n}",
 				Replacement: `if err != nil {
-						if e, err = s.read(id, first+ledger.EntryID(len(entries))+1); err != nil {
+						r.next++
+						if err = s.extend(r); err != nil {
 							break
 						}
 					}`,
@@ -78,16 +82,34 @@ func rangeDefects() []Defect {
 			ID: "range-over-limit", Title: "a range read takes one entry more than its limit of bytes",
 			Origin: ours + "a range keeps its limits",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.ReadRange",
-				Original: "bytes > limits.Bytes", Result: "bool", Replacement: "return bytes-int64(len(e.Body)) > limits.Bytes",
+				File: rangeFile, Function: "Range.add",
+				Original: "bytes > r.limits.Bytes", Result: "bool", Replacement: "return r.bytes > r.limits.Bytes",
 			}},
 			Scenario: "bookie", Checkers: []string{model.CheckerRange},
 		},
 		{
-			ID: "range-leaks", Title: "the entry that passes a range's limit is not given back",
+			ID: "range-past-cache", Title: "a range goes on in a log where the write cache has newer versions",
+			Origin: ours + "a read answers with the newest version",
+			Edits: []Edit{{
+				File: rangeFile, Function: "Store.extend",
+				Original: "min(last, until-1)", Result: "ledger.EntryID", Replacement: "return last",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerBookie},
+		},
+		{
+			ID: "range-past-newer-run", Title: "a range goes on in a run where a newer one has begun",
+			Origin: ours + "a read answers with the newest version",
+			Edits: []Edit{{
+				File: logFolder + "many.go", Function: "Logs.ReadMany",
+				Original: "l.horizon(w, r)", Result: "ledger.EntryID", Replacement: "return w.Last",
+			}},
+			Scenario: "bookie", Checkers: []string{model.CheckerBookie},
+		},
+		{
+			ID: "range-leaks", Title: "a range that is given back keeps the cache in which it was found",
 			Origin: "bookkeeper#3737: buffers leaked until memory was exhausted",
 			Edits: []Edit{{
-				File: readFile, Function: "Store.ReadRange", Original: "e.Release()",
+				File: rangeFile, Function: "Range.Release", Original: "g.Unpin()",
 			}},
 			Scenario: "bookie", Checkers: []string{checkerMemory},
 		},

@@ -71,7 +71,11 @@ func (s *Store) boot(g host.Group) error {
 	if err != nil {
 		return err
 	}
-	s.h.Probe().Mark(host.Event{Name: PointReplayed, A: int64(found.Last)})
+	replayed := host.Event{Name: PointReplayed, A: int64(found.Last)}
+	if found.Clean {
+		replayed.Extra = CleanStop
+	}
+	s.h.Probe().Mark(replayed)
 	if found.Undecided {
 		s.table.Limbo()
 		s.h.Probe().Mark(host.Event{Name: PointLimbo})

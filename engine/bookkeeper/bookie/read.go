@@ -37,41 +37,6 @@ func (s *Store) Read(id ledger.ID, entry ledger.EntryID) (Entry, error) {
 	return s.read(id, entry)
 }
 
-// Limits bounds a ReadRange. Zero or less: no bound of that kind.
-type Limits struct {
-	Entries int
-	Bytes   int64
-}
-
-// ReadRange returns consecutive entries from first on: as many as there are without a hole, within the limits. The
-// first entry is returned even if it alone passes the limit on bytes. The errors are those of Read for the first
-// entry; a failure further on ends the range.
-func (s *Store) ReadRange(id ledger.ID, first ledger.EntryID, limits Limits) ([]Entry, error) {
-	if err := s.beginRead(id); err != nil {
-		return nil, err
-	}
-	defer s.endRead()
-	e, err := s.read(id, first)
-	if err != nil {
-		return nil, err
-	}
-	entries, bytes := []Entry{e}, int64(len(e.Body))
-	for limits.Entries <= 0 || len(entries) < limits.Entries {
-		next := first + ledger.EntryID(len(entries))
-		e, err := s.read(id, next)
-		if err != nil {
-			s.markHole(id, next)
-			break
-		}
-		if bytes += int64(len(e.Body)); limits.Bytes > 0 && bytes > limits.Bytes {
-			e.Release()
-			break
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
 // LastEntry returns the entry with the greatest id, wherever it is. In limbo a greater one may have been lost.
 func (s *Store) LastEntry(id ledger.ID) (Entry, error) {
 	if err := s.beginRead(id); err != nil {
@@ -180,10 +145,14 @@ func (s *Store) read(id ledger.ID, entry ledger.EntryID) (Entry, error) {
 		return s.readLogs(id, entry, limbo)
 	}
 	defer generation.Unpin()
+	return s.copyOf(id, entry, body), nil
+}
+
+func (s *Store) copyOf(id ledger.ID, entry ledger.EntryID, body []byte) Entry {
 	e := Entry{Ledger: id, Entry: entry, memory: s.h.Memory()}
 	e.Body = e.memory.Get(len(body))
 	copy(e.Body, body)
-	return e, nil
+	return e
 }
 
 // cached looks an entry up in the write cache. The generation it returns is pinned for the caller.
@@ -206,20 +175,27 @@ func (s *Store) cached(id ledger.ID, entry ledger.EntryID) (*writecache.Generati
 	return nil, nil, l.Limbo, nil
 }
 
-// readLogs reads from the entry logs. What is in no log is absent only if nothing can have been lost.
+// readLogs reads from the entry logs.
 func (s *Store) readLogs(id ledger.ID, entry ledger.EntryID, limbo bool) (Entry, error) {
 	body, err := s.logs.Read(id, entry)
+	if err != nil {
+		return Entry{}, s.notInLogs(id, entry, limbo, err)
+	}
+	return Entry{Ledger: id, Entry: entry, Body: body, memory: s.h.Memory()}, nil
+}
+
+// notInLogs is the answer that a failure to read an entry from the logs comes to. What is in no log is absent only if
+// nothing can have been lost.
+func (s *Store) notInLogs(id ledger.ID, entry ledger.EntryID, limbo bool, err error) error {
 	switch {
-	case err == nil:
-		return Entry{Ledger: id, Entry: entry, Body: body, memory: s.h.Memory()}, nil
 	case errors.Is(err, entrylog.ErrAbsent) && limbo:
 		s.h.Probe().Mark(host.Event{Name: PointUnknown, A: int64(id), B: int64(entry)})
-		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrUnknown)
+		return fmt.Errorf("entry %d of ledger %d: %w", entry, id, ErrUnknown)
 	case errors.Is(err, entrylog.ErrAbsent):
-		return Entry{}, &absence{ledger: id, entry: entry, cause: ErrNoEntry}
+		return &absence{ledger: id, entry: entry, cause: ErrNoEntry}
 	case isDamage(err):
-		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)
+		return fmt.Errorf("entry %d of ledger %d: %w: %w", entry, id, ErrCorrupt, err)
 	default:
-		return Entry{}, fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)
+		return fmt.Errorf("entry %d of ledger %d: %w", entry, id, err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 	PointTableWritten    host.Point = "bookie.table-written" // not yet marked
 	PointCheckpointed    host.Point = "bookie.checkpointed"
 	PointCheckpointRetry host.Point = "bookie.checkpoint-failed" // and will be tried again
-	PointReplayed        host.Point = "bookie.replayed"          // records are in memory, nothing rewritten yet
+	PointReplayed        host.Point = "bookie.replayed"          // records are in memory, nothing rewritten yet. Extra: CleanStop, or nothing
 	PointReplayFlush     host.Point = "bookie.replay-flush"      // the cache was full during replay
 	PointLimbo           host.Point = "bookie.limbo"             // everything known went into limbo
 	PointDoubtEnded      host.Point = "bookie.doubt-ended"       // A ledgers are in limbo instead; not yet durable
@@ -42,6 +42,9 @@ const (
 	PointClosed          host.Point = "bookie.closed"
 	PointCheckpointNow   host.Point = "bookie.checkpoint-now" // Perhaps: a checkpoint before its time
 )
+
+// CleanStop says that the journal ended with a footer: nothing can be missing.
+const CleanStop = "clean-stop"
 
 // Store is the storage of one bookie. All methods but Close may be called from any task.
 type Store struct {

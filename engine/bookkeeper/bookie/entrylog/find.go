@@ -22,7 +22,7 @@ func (l *Logs) Read(id ledger.ID, entry ledger.EntryID) ([]byte, error) {
 	runs, damaged := l.candidates(id, entry, few[:0])
 	defer l.release(runs)
 	for _, r := range runs {
-		items, err := l.search(r, entry)
+		items, err := l.search(r, entry, l.window())
 		if err != nil {
 			return nil, fmt.Errorf("look up entry %d of ledger %d in entry log %s: %w", entry, id, FileName(r.log.id), err)
 		}
@@ -65,16 +65,17 @@ func (l *Logs) release(runs []*run) {
 	}
 }
 
-// search returns the items of a run from entry on, as far as they are at hand, or none if the run does not have it.
-func (l *Logs) search(r *run, entry ledger.EntryID) ([]item, error) {
+// search returns the items of a run from entry on, at most so many and as far as they are at hand, or none if the run does
+// not have it.
+func (l *Logs) search(r *run, entry ledger.EntryID, most int) ([]item, error) {
 	if r.items != nil {
 		at, found := slices.BinarySearchFunc(r.items, entry, compareItem)
 		if !found {
 			return nil, nil
 		}
-		return r.items[at:min(len(r.items), at+l.window())], nil
+		return r.items[at:min(len(r.items), at+most)], nil
 	}
-	return l.searchClosed(r, entry)
+	return l.searchClosed(r, entry, most)
 }
 
 func compareItem(it item, e ledger.EntryID) int {
@@ -93,14 +94,14 @@ func (l *Logs) window() int { return 1 + l.config.ReadAheadEntries }
 
 // searchClosed searches the blocks of a closed log's index. Most ledgers are dense, so the first guess is where the
 // entry would be if no id was missing.
-func (l *Logs) searchClosed(r *run, entry ledger.EntryID) ([]item, error) {
+func (l *Logs) searchClosed(r *run, entry ledger.EntryID, most int) ([]item, error) {
 	low, high := r.firstItem, r.firstItem+r.count-1
 	guess := low
 	if d := int64(entry - r.first); d < int64(r.count) {
 		guess = low + uint32(d)
 	}
 	for block := guess / itemsPerBlock; ; {
-		part, err := l.searchBlock(r, block, entry)
+		part, err := l.searchBlock(r, block, entry, most)
 		if err != nil {
 			return nil, err
 		}
@@ -123,11 +124,11 @@ type blockPart struct {
 }
 
 // searchBlock looks for an entry among the items of one block that belong to the run.
-func (l *Logs) searchBlock(r *run, block uint32, entry ledger.EntryID) (part blockPart, err error) {
+func (l *Logs) searchBlock(r *run, block uint32, entry ledger.EntryID, most int) (part blockPart, err error) {
 	from, to := block*itemsPerBlock, (block+1)*itemsPerBlock
 	from, to = max(from, r.firstItem), min(to, r.firstItem+r.count)
 	from, to = from-block*itemsPerBlock, to-block*itemsPerBlock
-	search := func(p []byte) { part = searchItems(p, int(from), int(to), entry, l.window()) }
+	search := func(p []byte) { part = searchItems(p, int(from), int(to), entry, most) }
 	if l.blocks.view(blockKey{r.log.id, block}, search) {
 		return part, nil
 	}

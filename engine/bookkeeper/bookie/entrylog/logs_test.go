@@ -166,6 +166,9 @@ func (l *library) check() error {
 			}
 		}
 	}
+	if err := l.ranges(l.keys()); err != nil {
+		return err
+	}
 	for _, id := range host.SortedKeys(last) {
 		if got := l.logs.Last(id); got != last[id] {
 			return fmt.Errorf("last entry of %d is %d, want %d", id, got, last[id])

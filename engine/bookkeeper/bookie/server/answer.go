@@ -25,6 +25,7 @@ func (a *answer) release(memory host.Memory) {
 
 // executeAll is the work of one task of a pool.
 func (s *Server) executeAll(p *pool) {
+	var found bookie.Range
 	for {
 		l, r, ok := p.take()
 		if !ok {
@@ -32,7 +33,7 @@ func (s *Server) executeAll(p *pool) {
 		}
 		a := answer{lane: l}
 		if !l.connection.isBroken() {
-			a = s.execute(&r)
+			a = s.execute(&r, &found)
 			a.lane = l
 			l.read(a.bytes)
 		}
@@ -40,8 +41,8 @@ func (s *Server) executeAll(p *pool) {
 	}
 }
 
-// execute answers one read or batch read.
-func (s *Server) execute(r *wire.Request) answer {
+// execute answers one read or batch read. Batches are found into a range that the task keeps.
+func (s *Server) execute(r *wire.Request, found *bookie.Range) answer {
 	if r.Ledger < 0 || r.Entry < ledger.NoEntry || r.Operation == wire.BatchRead && r.Entry < 0 {
 		return s.refusal(r, wire.BadRequest)
 	}
@@ -51,7 +52,7 @@ func (s *Server) execute(r *wire.Request) answer {
 		}
 	}
 	if r.Operation == wire.BatchRead {
-		return s.readBatch(r)
+		return s.readBatch(r, found)
 	}
 	var e bookie.Entry
 	var err error
@@ -107,37 +108,26 @@ func responseTo(r *wire.Request, code wire.Code) wire.Response {
 }
 
 // readBatch answers with as many following entries as the request and the server allow, as BookKeeper counts them: the
-// whole frame is at most as long as asked for, except that the first entry is always there.
-func (s *Server) readBatch(r *wire.Request) answer {
-	bytesMax := min(r.MaxSize, s.config.BatchReadBytes)
-	limits := bookie.Limits{Entries: s.config.BatchReadMax, Bytes: max(bytesMax-wire.BatchResponseOverheadBytes, 1)}
+// whole frame is at most as long as asked for, except that the first entry is always there. Each entry is copied once,
+// from where the store has it into the frame.
+func (s *Server) readBatch(r *wire.Request, found *bookie.Range) answer {
+	limits := bookie.Limits{
+		Entries:       s.config.BatchReadMax,
+		Bytes:         max(min(r.MaxSize, s.config.BatchReadBytes)-wire.BatchResponseOverheadBytes, 1),
+		PerEntryBytes: wire.BatchResponsePerEntryBytes,
+	}
 	if r.MaxCount > 0 {
 		limits.Entries = min(limits.Entries, int(r.MaxCount))
 	}
-	entries, err := s.store.ReadRange(r.Ledger, r.Entry, limits)
-	if err != nil {
+	if err := s.store.ReadInto(found, r.Ledger, r.Entry, limits); err != nil {
 		return s.refusal(r, s.code(err))
 	}
-	count, bodyBytes := fitting(entries, bytesMax)
+	defer found.Release()
 	response := responseTo(r, wire.OK)
+	bodyBytes := int(found.Bytes()) + len(found.Bodies)*wire.BatchResponsePerEntryBytes
 	frame := response.AppendPrefix(s.h.Memory().Get(response.FrameBytes(bodyBytes))[:0], bodyBytes)
-	for i := range entries {
-		if i < count {
-			frame = wire.AppendEntry(frame, entries[i].Body)
-		}
-		entries[i].Release()
+	for _, body := range found.Bodies {
+		frame = wire.AppendEntry(frame, body)
 	}
 	return answer{frame: frame, bytes: int64(len(frame))}
-}
-
-// fitting is how many of the entries fit into a frame, and the bytes they take there with their sizes.
-func fitting(entries []bookie.Entry, frameBytesMax int64) (count, bodyBytes int) {
-	for i := range entries {
-		next := bodyBytes + wire.BatchResponsePerEntryBytes + len(entries[i].Body)
-		if i > 0 && int64(wire.BatchResponseOverheadBytes+next) > frameBytesMax {
-			break
-		}
-		count, bodyBytes = i+1, next
-	}
-	return count, bodyBytes
 }

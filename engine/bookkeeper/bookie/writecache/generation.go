@@ -1,9 +1,6 @@
 package writecache
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/google/btree"
 
 	"lakebed/engine/bookkeeper/ledger"
@@ -13,18 +10,6 @@ import (
 
 // treeDegree suits a tree of some thousand ledgers.
 const treeDegree = 16
-
-// slot is one entry of a run: its id and its bytes in a chunk.
-type slot struct {
-	entry ledger.EntryID
-	body  []byte
-}
-
-// run is what a generation holds of one ledger, ascending by entry.
-type run struct {
-	id    ledger.ID
-	slots []slot
-}
 
 // Generation is everything inserted between two flushes. Each user holds a pin; when the last one is gone the memory
 // goes back, and the generation must not be touched any more.
@@ -61,23 +46,30 @@ func (g *Generation) Entries() int { return g.entries }
 // Insert stores a copy of body and returns it. An entry that is there already is replaced: recovery may store it again
 // with another LAC in its header.
 func (g *Generation) Insert(id ledger.ID, entry ledger.EntryID, body []byte) []byte {
-	stored := g.allocate(len(body))
+	fresh := g.allocate(len(body))
+	fresh.entry = entry
+	stored := g.body(&fresh)
 	copy(stored, body)
 	r := g.runOf(id)
-	n := len(r.slots)
-	if n == 0 || r.slots[n-1].entry < entry {
-		r.slots = append(r.slots, slot{entry, stored})
+	if r.count == 0 || r.last() < entry {
+		r.push(fresh)
 		g.entries++
 		return stored
 	}
-	at, found := r.search(entry)
+	place, found := r.search(entry)
 	if found {
-		r.slots[at].body = stored
+		*r.at(place) = fresh
 		return stored
 	}
-	r.slots = slices.Insert(r.slots, at, slot{entry, stored})
+	r.insert(place, fresh)
 	g.entries++
 	return stored
+}
+
+// body is the bytes of a slot.
+func (g *Generation) body(s *slot) []byte {
+	end := s.offset + s.length
+	return g.chunks[s.chunk][s.offset:end:end]
 }
 
 func (g *Generation) runOf(id ledger.ID) *run {
@@ -94,21 +86,17 @@ func (g *Generation) runOf(id ledger.ID) *run {
 	return r
 }
 
-func (g *Generation) allocate(n int) []byte {
+// allocate makes room for n bytes.
+func (g *Generation) allocate(n int) slot {
 	if len(g.chunks) == 0 || g.fill+n > len(g.chunks[len(g.chunks)-1]) {
 		chunk := g.memory.Get(max(n, g.chunkBytes))
 		g.chunks = append(g.chunks, chunk)
 		g.bytes += int64(len(chunk))
 		g.fill = 0
 	}
-	chunk := g.chunks[len(g.chunks)-1]
-	p := chunk[g.fill : g.fill+n : g.fill+n]
+	s := slot{chunk: uint32(len(g.chunks) - 1), offset: uint32(g.fill), length: uint32(n)}
 	g.fill += n
-	return p
-}
-
-func (r *run) search(entry ledger.EntryID) (int, bool) {
-	return slices.BinarySearchFunc(r.slots, entry, func(s slot, e ledger.EntryID) int { return cmp.Compare(s.entry, e) })
+	return s
 }
 
 // Get returns an entry's bytes, valid as long as the caller keeps the generation pinned.
@@ -117,20 +105,20 @@ func (g *Generation) Get(id ledger.ID, entry ledger.EntryID) ([]byte, bool) {
 	if r == nil {
 		return nil, false
 	}
-	at, found := r.search(entry)
+	place, found := r.search(entry)
 	if !found {
 		return nil, false
 	}
-	return r.slots[at].body, true
+	return g.body(r.at(place)), true
 }
 
 // Last is the greatest entry held of a ledger; NoEntry if there is none.
 func (g *Generation) Last(id ledger.ID) ledger.EntryID {
 	r := g.byID[id]
-	if r == nil || len(r.slots) == 0 {
+	if r == nil || r.count == 0 {
 		return ledger.NoEntry
 	}
-	return r.slots[len(r.slots)-1].entry
+	return r.last()
 }
 
 // Drop forgets a ledger. Its bytes stay until the generation goes, since readers may still hold them.
@@ -139,7 +127,7 @@ func (g *Generation) Drop(id ledger.ID) {
 	if r == nil {
 		return
 	}
-	g.entries -= len(r.slots)
+	g.entries -= r.count
 	delete(g.byID, id)
 	g.ordered.Delete(r)
 	g.last = nil
@@ -153,8 +141,9 @@ func (g *Generation) Ledgers(f func(id ledger.ID) bool) {
 // Walk calls f for every entry, ascending by ledger and entry, and stops at the first error.
 func (g *Generation) Walk(f func(id ledger.ID, entry ledger.EntryID, body []byte) error) (err error) {
 	g.ordered.Ascend(func(r *run) bool {
-		for _, s := range r.slots {
-			if err = f(r.id, s.entry, s.body); err != nil {
+		for i := range r.count {
+			s := r.at(i)
+			if err = f(r.id, s.entry, g.body(s)); err != nil {
 				return false
 			}
 		}

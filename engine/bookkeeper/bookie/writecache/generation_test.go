@@ -168,6 +168,40 @@ func live(h host.Host, chunk int, steps []step) error {
 	return nil
 }
 
+// TestALongRunIsSortedAcrossItsPages: slots lie in pages, and an entry that comes late moves those behind it over their
+// borders. Every order of arrival that writers and recoveries produce: ascending, in strides, backwards, and again.
+func TestALongRunIsSortedAcrossItsPages(t *testing.T) {
+	const count = 1700
+	orders := map[string]func(i int) int{
+		"ascending": func(i int) int { return i },
+		"backwards": func(i int) int { return count - 1 - i },
+		"strides":   func(i int) int { return i * 701 % count },
+		"pairs":     func(i int) int { return i ^ 1 },
+	}
+	for _, name := range host.SortedKeys(orders) {
+		testInWorld(t, func(h host.Host) {
+			g := writecache.NewGeneration(h, 4096)
+			for round := range 2 { // the second one replaces all
+				for i := range count {
+					entry := orders[name](i)
+					g.Insert(1, ledger.EntryID(entry), fmt.Appendf(nil, "%d in round %d", entry, round))
+				}
+			}
+			next := 0
+			_ = g.Walk(func(_ ledger.ID, entry ledger.EntryID, body []byte) error {
+				if want := fmt.Sprintf("%d in round 1", next); entry != ledger.EntryID(next) || string(body) != want {
+					t.Errorf("%s: entry %d is %q, want %q", name, entry, body, want)
+				}
+				next++
+				return nil
+			})
+			if next != count || g.Entries() != count || g.Last(1) != count-1 {
+				t.Errorf("%s: walked %d, counts %d, last %d", name, next, g.Entries(), g.Last(1))
+			}
+		})
+	}
+}
+
 // TestAPinKeepsTheBytesAndNothingElseDoes: memory is poisoned exactly when the last pin goes.
 func TestAPinKeepsTheBytesAndNothingElseDoes(t *testing.T) {
 	testInWorld(t, func(h host.Host) {
