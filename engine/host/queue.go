@@ -39,6 +39,19 @@ func (q *Queue[T]) Offer(item T) bool {
 	return q.put(item)
 }
 
+// OfferEach is Offer of count items at once, for one lock and one wake-up. All are added in order, or none.
+func (q *Queue[T]) OfferEach(count int, item func(i int) T) bool {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	if q.ended || len(q.items)+count > q.limit {
+		return false
+	}
+	for i := range count {
+		q.put(item(i))
+	}
+	return true
+}
+
 func (q *Queue[T]) put(item T) bool {
 	if q.ended {
 		return false

@@ -64,6 +64,29 @@ func TestAQueueIsFullAtItsLimitAndNotBefore(t *testing.T) {
 	}
 }
 
+// TestManyAreOfferedTogetherOrNotAtAll: half of a batch in a full queue would be of no use to whoever offers it.
+func TestManyAreOfferedTogetherOrNotAtAll(t *testing.T) {
+	h := newHost(t)
+	q := host.NewQueue[int](h, h.Root(), "queue", 5)
+	square := func(i int) int { return i * i }
+	for _, c := range []struct {
+		count, length int
+		taken         bool
+	}{{0, 0, true}, {3, 3, true}, {3, 3, false}, {2, 5, true}, {1, 5, false}, {0, 5, true}} {
+		if taken := q.OfferEach(c.count, square); taken != c.taken || q.Len() != c.length {
+			t.Errorf("%d items: %v, then %d in the queue; want %v and %d", c.count, taken, q.Len(), c.taken, c.length)
+		}
+	}
+	batch, _ := q.Take(nil)
+	if got := fmt.Sprint(batch); got != "[0 1 4 0 1]" {
+		t.Errorf("got %s", got)
+	}
+	q.End()
+	if q.OfferEach(1, square) {
+		t.Error("an ended queue took an item")
+	}
+}
+
 // TestATakeMakesRoomForAllWhoWait: each take wakes every putter, because a batch may free all places.
 func TestATakeMakesRoomForAllWhoWait(t *testing.T) {
 	h := newHost(t)

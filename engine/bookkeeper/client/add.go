@@ -15,26 +15,30 @@ import (
 // add is one entry on its way to one bookie.
 type add struct {
 	channel.Request
-	entry  ledger.EntryID
-	index  int
-	bookie ledger.BookieID
-	load   *load
-	bytes  int64
-	queue  *host.Queue[event]
+	entry ledger.EntryID
+	index int
+	load  *load // of the bookie
+	bytes int64
 }
 
-// load is what one bookie still has to answer to one core.
+func (a *add) bookie() ledger.BookieID { return a.load.bookie }
+
+// load is what goes to one bookie, and what that still has to answer to one core.
 type load struct {
-	adds  int
-	bytes int64
-	heavy bool
+	bookie ledger.BookieID
+	parcel []*channel.Request // gathered, not yet handed over
+	adds   int                // handed over, not yet answered
+	bytes  int64
+	heavy  bool
+	gone   bool // forgotten: the next add makes another one
 }
 
 // loadsKept is how many bookies that owe nothing are remembered.
 const loadsKept = 64
 
-// Completed hands the add to the task that owns the ledger's core. It may have ended: then nobody wants to know.
-func (a *add) Completed(*channel.Request) { a.queue.Offer(event{add: a}) }
+// parcelMax is how many adds to one bookie are gathered at most before all are handed over. It keeps bookies from waiting
+// for each other and for the core, and takes the price of a hand-over off all but one in so many.
+const parcelMax = 128
 
 // outcome is what the bookie, or the connection, told about the add.
 func (a *add) outcome() protocol.AddOutcome {
@@ -54,7 +58,7 @@ func (a *add) outcome() protocol.AddOutcome {
 	}
 }
 
-// sender sends adds for one core. It belongs to the core's task.
+// sender sends adds for one core. It belongs to the core's task, but for Collected.
 type sender struct {
 	client   *Client
 	id       ledger.ID
@@ -62,54 +66,93 @@ type sender struct {
 	flags    wire.Flags
 	queue    *host.Queue[event]
 	limit    int // adds under way, so that the queue has room for all answers
-	underWay int
+	underWay int // gathered ones included
 	free     []*add
+
+	gathered []*load // those with a parcel, in the order of their first add
+	posts    int64   // how often parcels were handed over
+	refused  []*channel.Request
 
 	// A bookie is heavy once it owes answers to so many adds, until it owes half as many: it is slower than the ack quorum,
 	// and acknowledgements alone would not slow the writer down to what the bookie, and this client's memory, can take.
 	heavyAdds  int
 	heavyBytes int64
 	loads      map[ledger.BookieID]*load
-	heavy      int // bookies
+	recent     [protocol.EnsembleMax]*load // by index of the ensemble
+	heavy      int                         // bookies
 }
 
-// send offers a stored entry to the bookie that the effect names. With an error no answer will come.
-func (s *sender) send(e *protocol.Effect, stored []byte) error {
+// Collected hands adds to the task that owns the ledger's core. It may have ended: then nobody wants to know.
+func (s *sender) Collected(adds []*channel.Request) {
+	s.queue.OfferEach(len(adds), func(i int) event { return event{add: adds[i].Owner.(*add)} })
+}
+
+// send gathers a stored entry for the bookie that the effect names; post hands it over. Until then stored must stay as it
+// is. With an error it was not gathered, and no answer will come. Full: post is due.
+func (s *sender) send(e *protocol.Effect, stored []byte) (full bool, err error) {
 	if e.Resend {
 		s.client.mark(PointResent, s.id, e.First, string(e.Bookie))
 	}
 	if s.underWay >= s.limit {
 		s.client.mark(PointSendsFull, s.id, e.First, string(e.Bookie))
-		return fmt.Errorf("entry %d of ledger %d to %s: %d adds are under way: %w", e.First, s.id, e.Bookie, s.limit, pool.ErrFull)
+		return false, fmt.Errorf("entry %d of ledger %d to %s: %d adds are under way: %w", e.First, s.id, e.Bookie, s.limit, pool.ErrFull)
 	}
+	l := s.loadOf(e.Index, e.Bookie)
 	a := s.newAdd()
-	a.entry, a.index, a.bookie = e.First, e.Index, e.Bookie
-	a.Request = channel.Request{
-		Operation: wire.Add, Flags: s.flags, MasterKey: s.key, Ledger: s.id, Entry: e.First, Body: stored,
-		Timeout: s.client.config.AddTimeout, Done: a,
-	}
-	if err := s.client.pool.Offer(e.Bookie, &a.Request); err != nil {
-		s.free = append(s.free, a)
-		return err
-	}
+	a.entry, a.index, a.load, a.bytes = e.First, e.Index, l, int64(len(stored))
+	a.Ledger, a.Entry, a.Body, a.Timeout = s.id, e.First, stored, s.client.config.AddTimeout
 	s.underWay++
-	s.loaded(a, len(stored))
-	return nil
+	if len(l.parcel) == 0 {
+		s.gathered = append(s.gathered, l)
+	}
+	l.parcel = append(l.parcel, &a.Request)
+	return len(l.parcel) >= parcelMax, nil
 }
 
-func (s *sender) loaded(a *add, bytes int) {
-	l := s.loads[a.bookie]
-	if l == nil {
-		l = &load{}
-		s.loads[a.bookie] = l
+// loadOf finds or makes the load of a bookie.
+func (s *sender) loadOf(index int, bookie ledger.BookieID) *load {
+	if l := s.recent[index]; l != nil && l.bookie == bookie && !l.gone {
+		return l
 	}
-	a.load, a.bytes = l, int64(bytes)
-	l.adds++
-	l.bytes += a.bytes
+	l := s.loads[bookie]
+	if l == nil {
+		l = &load{bookie: bookie}
+		s.loads[bookie] = l
+	}
+	s.recent[index] = l
+	return l
+}
+
+// post hands over all that was gathered. It returns what was refused, with the error in Err and until the next post: no
+// answer will come, and the owner calls drop for each.
+func (s *sender) post() []*channel.Request {
+	s.posts++
+	s.refused = s.refused[:0]
+	for _, l := range s.gathered {
+		before := len(s.refused)
+		s.refused = s.client.pool.OfferAll(l.bookie, l.parcel, s.refused)
+		s.handedOver(l, s.refused[before:])
+		clear(l.parcel)
+		l.parcel = l.parcel[:0]
+	}
+	s.gathered = s.gathered[:0]
+	return s.refused
+}
+
+// handedOver counts a parcel, but for what was refused of it. Adds may have been answered by now, but the answers wait for
+// this task.
+func (s *sender) handedOver(l *load, refused []*channel.Request) {
+	l.adds += len(l.parcel) - len(refused)
+	for _, r := range l.parcel {
+		l.bytes += r.Owner.(*add).bytes
+	}
+	for _, r := range refused {
+		l.bytes -= r.Owner.(*add).bytes
+	}
 	if !l.heavy && (l.adds >= s.heavyAdds || l.bytes >= s.heavyBytes) {
 		l.heavy = true
 		s.heavy++
-		s.client.mark(PointSlowBookie, s.id, a.entry, string(a.bookie))
+		s.client.mark(PointSlowBookie, s.id, l.parcel[len(l.parcel)-1].Entry, string(l.bookie))
 	}
 }
 
@@ -119,14 +162,15 @@ func (s *sender) newAdd() *add {
 		s.free = s.free[:n-1]
 		return a
 	}
-	return &add{queue: s.queue}
+	a := &add{Request: channel.Request{Operation: wire.Add, Flags: s.flags, MasterKey: s.key, Together: s}}
+	a.Owner = a
+	return a
 }
 
-// answered takes an add back.
+// answered takes back an add that was handed over.
 func (s *sender) answered(a *add) {
-	s.underWay--
 	if errors.Is(a.Err, host.ErrTimeout) {
-		s.client.pool.Suspect(a.bookie) // so that it is not chosen again to replace another one
+		s.client.pool.Suspect(a.bookie()) // so that it is not chosen again to replace another one
 	}
 	l := a.load
 	l.adds--
@@ -135,9 +179,16 @@ func (s *sender) answered(a *add) {
 		l.heavy = false
 		s.heavy--
 	}
-	if l.adds == 0 && len(s.loads) > loadsKept {
-		delete(s.loads, a.bookie) // bookies come and go
+	s.drop(a)
+}
+
+// drop takes back an add of which no answer is owed.
+func (s *sender) drop(a *add) {
+	s.underWay--
+	if l := a.load; l.adds == 0 && len(l.parcel) == 0 && len(s.loads) > loadsKept {
+		delete(s.loads, l.bookie) // bookies come and go
+		l.gone = true
 	}
-	a.Body, a.load = nil, nil
+	a.Body, a.Err, a.load = nil, nil, nil
 	s.free = append(s.free, a)
 }

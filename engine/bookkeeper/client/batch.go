@@ -36,7 +36,7 @@ func (f *fetcher) batch(first ledger.EntryID, limits batchLimits) (*Entries, err
 	for !one.over {
 		f.step()
 	}
-	f.ended = nil
+	f.ended = f.ended[:0]
 	if one.lost != "" {
 		return nil, errBatchLost
 	}

@@ -41,7 +41,7 @@ func (b *budget) take(bytes int64, full func(), refused func() error) error {
 
 // pass wakes the next one that waits, if there is something for it. The mutex must be held.
 func (b *budget) pass() {
-	if b.left > 0 {
+	if b.waiting > 0 && b.left > 0 {
 		b.room.Signal()
 	}
 }

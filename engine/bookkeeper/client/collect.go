@@ -66,7 +66,7 @@ func (c *collector) startNext() {
 			share := (next.end - next.first + ledger.EntryID(c.parallel) - 1) / ledger.EntryID(c.parallel)
 			one.end = min(next.end, next.first+max(share, c.longest))
 		}
-		one.end = fragmentEnd(c.metadata, one.first, one.end)
+		one.end = fragmentEnd(&c.metadata, one.first, one.end)
 	}
 	if next.first = one.end; next.first == next.end {
 		c.todo = c.todo[:len(c.todo)-1]
@@ -143,6 +143,9 @@ func (e *Entries) add(one *fetch) {
 	} else {
 		e.List = append(e.List, one.result...)
 	}
+	if e.answers == nil {
+		e.answers = e.first[:0]
+	}
 	e.answers = append(e.answers, &one.answer.Request)
 }
 
@@ -152,7 +155,7 @@ var errTooMuch = errors.New("the range is too large for one read, use batch read
 // all reads a whole range.
 func (r *Reader) all(f *fetcher, first ledger.EntryID, count int) (*Entries, error) {
 	c := collector{
-		fetcher: f, batches: r.batches(f.metadata), parallel: r.client.config.ReadsInFlight,
+		fetcher: f, batches: r.batches(&f.metadata), parallel: r.client.config.ReadsInFlight,
 		todo: []span{{first, first + ledger.EntryID(count)}}, bytesMax: r.client.config.ReadBytesMax,
 	}
 	if c.batches {

@@ -41,7 +41,8 @@
 // ask. Connections are those of package pool, shared by everything in one Client.
 //
 // A writer has two tasks. "writer" owns the core: appends, answers of bookies and of the metadata store come to it
-// through one queue. It seals entries, sends them, and completes appends; it never waits for anything but its queue.
+// through one queue. It seals entries, sends them, and completes appends; it never waits for anything but its queue. What
+// lies in the queue when it looks is dealt with together: entries are gathered for each bookie and handed over at once.
 // "writer-metadata" waits for the metadata store on its behalf, so that acknowledgements and timeouts go on. Timeouts of
 // requests are kept by the connections, one sweep each; a writer has no timer. A recovery runs in the task that calls
 // Open. A read runs in its caller's task. A reader of an open ledger has the task "follow", which watches the metadata:

@@ -21,6 +21,7 @@ type Entry struct {
 type Entries struct {
 	List    []Entry // following entries
 	answers []*channel.Request
+	first   [1]*channel.Request // room for what is mostly the only one
 }
 
 // Release gives the memory of the entries back. It may be called again, and for nil.

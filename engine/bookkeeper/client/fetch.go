@@ -25,8 +25,11 @@ type fetch struct {
 
 	asking int             // attempts without an answer
 	asked  []*attempt      // all attempts, at most one a replica
+	chosen attempt         // the first of them, and mostly the only one
+	stored [1][]byte       // room for its entry
 	due    time.Duration   // when another replica is asked although none has failed
 	result []Entry         // the verified prefix of the answer
+	single [1]Entry        // where it lies if it is one entry
 	answer *attempt        // holds the result's memory
 	err    error           // why there is no result
 	lost   ledger.BookieID // the bookie that ended the connection instead of answering a batch read
@@ -43,27 +46,58 @@ func (one *fetch) next() ledger.EntryID { return one.first + ledger.EntryID(len(
 // has answered anything since: one that is slow under load would only get slower by reading everything twice.
 type fetcher struct {
 	reader   *Reader
-	metadata *ledger.Metadata
+	metadata ledger.Metadata
 	digester *ledger.Digester
 	inbox    *inbox
+	asking   int // attempts of all fetches without an answer
 	spare    []*attempt
 	active   []*fetch
 	ended    []*fetch // since the last step
+	handed   []*fetch // what the last step returned
 	heard    map[ledger.BookieID]time.Duration
 }
 
-func (r *Reader) newFetcher(m *ledger.Metadata, d *ledger.Digester) *fetcher {
-	return &fetcher{
-		reader: r, metadata: m, digester: d, inbox: newInbox(r.client), heard: make(map[ledger.BookieID]time.Duration),
+// takeFetcher returns a fetcher for one call, if it can one that an earlier call has left: what it is made of costs more
+// than a small read. giveFetcher ends its use.
+func (r *Reader) takeFetcher(m *ledger.Metadata) (*fetcher, error) {
+	d, err := r.takeDigester()
+	if err != nil {
+		return nil, err
 	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	n := len(r.fetchers)
+	if n == 0 {
+		return &fetcher{reader: r, metadata: *m, digester: d, inbox: newInbox(r.client)}, nil
+	}
+	f := r.fetchers[n-1]
+	r.fetchers = r.fetchers[:n-1]
+	f.metadata, f.digester = *m, d
+	return f, nil
 }
 
-// close ends the reading. Answers that are still to come release themselves.
-func (f *fetcher) close() { f.inbox.end() }
+// giveFetcher ends a call's reading. Answers that are still to come release themselves, and what they come to is not used
+// again.
+func (r *Reader) giveFetcher(f *fetcher) {
+	r.giveDigester(f.digester)
+	if f.asking > 0 {
+		f.inbox.end()
+		return
+	}
+	for _, list := range [...]*[]*fetch{&f.active, &f.ended, &f.handed} {
+		clear((*list)[:cap(*list)])
+		*list = (*list)[:0]
+	}
+	clear(f.spare[:cap(f.spare)])
+	clear(f.heard)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.fetchers = append(r.fetchers, f) // as many as there are calls at a time
+}
 
 // start begins to fetch the entries from first to end, as a batch or as one entry. It may be over already.
 func (f *fetcher) start(one *fetch) *fetch {
-	one.replicas = replicasOf(f.metadata, one.first, f.reader.client.pool.Avoided)
+	one.replicas = replicasOf(&f.metadata, one.first, f.reader.client.pool.Avoided)
 	f.active = append(f.active, one)
 	if !f.ask(one) {
 		f.finish(one)
@@ -79,9 +113,11 @@ func (f *fetcher) ask(one *fetch) bool {
 		if !ok {
 			return false
 		}
-		a := &attempt{fetch: one, bookie: bookie, inbox: f.inbox}
+		a := one.newAttempt()
+		a.fetch, a.bookie, a.inbox = one, bookie, f.inbox
 		a.Request = channel.Request{
 			Operation: wire.Read, Ledger: f.reader.id, Entry: one.first, Timeout: c.config.ReadTimeout, Done: a,
+			Entries: a.Entries,
 		}
 		if one.batch {
 			a.Operation, a.MaxCount, a.MaxSize = wire.BatchRead, int32(one.end-one.first), one.size
@@ -91,6 +127,7 @@ func (f *fetcher) ask(one *fetch) bool {
 			f.failed(one, bookie, err)
 			continue
 		}
+		f.asking++
 		one.asking++
 		one.asked = append(one.asked, a)
 		one.due = never
@@ -99,6 +136,15 @@ func (f *fetcher) ask(one *fetch) bool {
 		}
 		return true
 	}
+}
+
+// newAttempt is the one that comes with the fetch, unless an answer to that may still come.
+func (one *fetch) newAttempt() *attempt {
+	if len(one.asked) == 0 {
+		one.chosen.Entries = one.stored[:0]
+		return &one.chosen
+	}
+	return &attempt{}
 }
 
 // failed takes note of the failure of a replica.
@@ -117,9 +163,8 @@ func (f *fetcher) step() []*fetch {
 		}
 		f.speculate()
 	}
-	ended := f.ended
-	f.ended = nil
-	return ended
+	f.handed, f.ended = f.ended, f.handed[:0]
+	return f.handed
 }
 
 // earliest is when the first of the fetches is due.
@@ -168,10 +213,11 @@ func (f *fetcher) lastHeard(one *fetch) time.Duration {
 // answered takes in one replica's answer.
 func (f *fetcher) answered(a *attempt) {
 	one := a.fetch
+	f.asking--
 	one.asking--
 	err := a.Err
-	if err == nil || !errors.Is(err, host.ErrTimeout) && !errors.Is(err, channel.ErrBroken) {
-		f.heard[a.bookie] = f.reader.client.h.Elapsed()
+	if f.asking > 0 && (err == nil || !errors.Is(err, host.ErrTimeout) && !errors.Is(err, channel.ErrBroken)) {
+		f.hear(a.bookie)
 	}
 	if errors.Is(err, host.ErrTimeout) {
 		f.reader.client.pool.Suspect(a.bookie)
@@ -199,16 +245,22 @@ func (f *fetcher) answered(a *attempt) {
 	}
 }
 
+// hear takes note that a bookie answers. It matters to what was asked before; nobody looks when nothing is under way.
+func (f *fetcher) hear(bookie ledger.BookieID) {
+	if f.heard == nil {
+		f.heard = make(map[ledger.BookieID]time.Duration)
+	}
+	f.heard[bookie] = f.reader.client.h.Elapsed()
+}
+
 // verify checks an answer. An error names the bookie that gave it.
 func (f *fetcher) verify(one *fetch, a *attempt) error {
 	var err error
 	if one.batch {
 		one.result, err = f.prefix(one, a)
 	} else {
-		var entry Entry
-		if entry, err = verified(f.digester, a.Entries[0], f.reader.id, one.first); err == nil {
-			one.result = []Entry{entry}
-		}
+		one.result = one.single[:]
+		one.single[0], err = verified(f.digester, a.Entries[0], f.reader.id, one.first)
 	}
 	if err == nil {
 		one.answer = a

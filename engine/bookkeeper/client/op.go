@@ -22,6 +22,7 @@ type Op struct {
 
 	stored []byte // header, digest, payload; from host.Memory
 	sealed bool
+	posts  int64 // of the sender, when the entry was last gathered
 }
 
 // waiter lets one task wait for one append.

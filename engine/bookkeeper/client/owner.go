@@ -21,18 +21,56 @@ func (w *Writer) run() {
 		for i := range batch {
 			w.take(&batch[i])
 		}
+		w.settle()
 	}
 	w.asks.End()
 	w.client.leave(w)
 }
 
-// take gives one input to the core, does what it asks, and sees to it that appends wait for bookies that fall behind.
+// inputsMax is how many inputs of the core are gathered at most before what it asks is done.
+const inputsMax = 128
+
+// take gives one input to the core. Appends and good answers, of which there may be hundreds in the queue, are gathered:
+// what the core asks for them is done together. Neither can end the taking of entries, which the next input must see done.
 func (w *Writer) take(e *event) {
-	before := w.sender.heavy > 0
+	plain := e.append != nil || e.add != nil && e.add.Err == nil
+	if !plain {
+		w.settle()
+	}
 	w.input(e)
+	if w.inputs++; !plain || w.inputs >= inputsMax {
+		w.settle()
+	}
+}
+
+// settle does what the core asks, and sees to it that appends wait for bookies that fall behind.
+func (w *Writer) settle() {
+	w.inputs = 0
 	w.carryOut()
-	if now := w.sender.heavy > 0; now != before {
-		w.hold(now)
+	for w.post() {
+		w.carryOut()
+	}
+	if heavy := w.sender.heavy > 0; heavy != w.slowed {
+		w.slowed = heavy
+		w.hold(heavy)
+	}
+}
+
+// post hands the gathered adds over, and answers for the bookies that are refused theirs. It reports whether there were such.
+func (w *Writer) post() bool {
+	refused := w.sender.post()
+	for _, r := range refused {
+		a := r.Owner.(*add)
+		w.refusedAdd(a.entry, a.index, a.bookie(), a.Err)
+		w.sender.drop(a)
+	}
+	return len(refused) > 0
+}
+
+func (w *Writer) refusedAdd(entry ledger.EntryID, index int, bookie ledger.BookieID, err error) {
+	w.noteFailure(bookie, protocol.AddFailed, err)
+	if !w.ended {
+		w.core.AddAnswered(entry, index, bookie, protocol.AddFailed)
 	}
 }
 
@@ -67,10 +105,10 @@ func (w *Writer) append(op *Op) {
 }
 
 func (w *Writer) addAnswered(a *add) {
+	entry, index, bookie, outcome := a.entry, a.index, a.bookie(), a.outcome()
 	if a.Err != nil {
-		w.noteFailure(a.bookie, a.outcome(), a.Err)
+		w.noteFailure(bookie, outcome, a.Err)
 	}
-	entry, index, bookie, outcome := a.entry, a.index, a.bookie, a.outcome()
 	w.sender.answered(a)
 	if !w.ended {
 		w.core.AddAnswered(entry, index, bookie, outcome)
@@ -115,7 +153,7 @@ func (w *Writer) do(e *protocol.Effect) {
 	}
 }
 
-// send sends an entry, and answers for the bookie if it cannot be sent.
+// send gathers an entry for a bookie, and answers for that if it cannot be sent.
 func (w *Writer) send(e *protocol.Effect) {
 	op := w.ops.get(e.First)
 	if op == nil {
@@ -126,24 +164,44 @@ func (w *Writer) send(e *protocol.Effect) {
 		w.digester.Seal(op.stored)
 		op.sealed = true
 	}
-	if err := w.sender.send(e, op.stored); err != nil {
-		w.noteFailure(e.Bookie, protocol.AddFailed, err)
-		w.core.AddAnswered(e.First, e.Index, e.Bookie, protocol.AddFailed)
+	op.posts = w.sender.posts
+	full, err := w.sender.send(e, op.stored)
+	switch {
+	case err != nil:
+		w.refusedAdd(e.First, e.Index, e.Bookie, err)
+	case full:
+		w.post()
 	}
 }
 
+// acked completes entries. All of them leave the window together, before the first append is handed back: the caller may
+// use it again at once.
 func (w *Writer) acked(e *protocol.Effect) {
+	bytes := 0
+	for entry := e.First; entry <= e.Last; entry++ {
+		op := w.ops.pop(entry)
+		bytes += w.release(op)
+		w.done = append(w.done, op)
+	}
 	w.mutex.Lock()
 	w.confirmed, w.length = e.LAC, e.Length
+	w.entries -= len(w.done)
+	w.bytes -= int64(bytes)
+	w.pass()
 	w.mutex.Unlock()
+	w.client.budget.give(int64(bytes))
 	counted := ""
 	if w.client.h.Probe().Active() {
 		counted = countedText(e)
 	}
-	for entry := e.First; entry <= e.Last; entry++ {
+	for i, op := range w.done {
+		entry := e.First + ledger.EntryID(i)
 		w.client.mark(PointAcked, w.id, entry, counted)
-		w.complete(w.ops.pop(entry), entry, nil)
+		op.Entry, op.Err = entry, nil
+		op.Done.Appended(op)
 	}
+	clear(w.done)
+	w.done = w.done[:0]
 }
 
 // countedText lists the bookies that an acknowledgement counts. It costs, so that nobody should ask who does not listen.
@@ -171,9 +229,22 @@ func (w *Writer) failed(e *protocol.Effect) {
 	}
 }
 
-// complete hands an append back. Its memory goes first: the caller may use the op again at once.
+// release gives an append's memory back, and tells how much it was. What is gathered for bookies still reads it.
+func (w *Writer) release(op *Op) (bytes int) {
+	if op.posts == w.sender.posts && len(w.sender.gathered) > 0 {
+		w.post()
+	}
+	bytes = len(op.stored)
+	w.client.h.Memory().Put(op.stored)
+	op.stored = nil
+	return bytes
+}
+
+// complete hands a failed append back. Its memory goes first: the caller may use the op again at once.
 func (w *Writer) complete(op *Op, entry ledger.EntryID, err error) {
-	w.forget(op)
+	bytes := w.release(op)
+	w.leave(bytes)
+	w.client.budget.give(int64(bytes))
 	op.Entry, op.Err = entry, err
 	op.Done.Appended(op)
 }

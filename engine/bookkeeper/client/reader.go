@@ -22,6 +22,7 @@ type Reader struct {
 	current   versioned
 	confirmed ledger.EntryID // the LAC; of a closed ledger its last entry
 	digesters []*ledger.Digester
+	fetchers  []*fetcher    // of calls that have ended
 	batchFrom time.Duration // when batch reads are tried again
 	watch     metadata.Watch
 	closed    bool
@@ -106,13 +107,8 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 	if err := r.allowed(first, last); err != nil {
 		return nil, err
 	}
-	d, err := r.takeDigester()
-	if err != nil {
-		return nil, err
-	}
-	defer r.giveDigester(d)
 	before := r.Metadata()
-	entries, err := r.try(&before, d, read)
+	entries, err := r.try(&before, read)
 	if err == nil || errors.Is(err, ErrClientClosed) || errors.Is(err, errTooMuch) {
 		return entries, err
 	}
@@ -124,7 +120,7 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 		return nil, err
 	}
 	r.mark(PointReadRefreshed, first, "")
-	return r.try(&after, d, read)
+	return r.try(&after, read)
 }
 
 // unproved is what a read failed with whose metadata could not be read again. Bookies that have been replaced deny in good
@@ -140,9 +136,12 @@ func (r *Reader) unproved(err, failure error) error {
 }
 
 // try reads by some metadata, and raises the LAC by what the entries carry.
-func (r *Reader) try(m *ledger.Metadata, d *ledger.Digester, read func(*fetcher) (*Entries, error)) (*Entries, error) {
-	f := r.newFetcher(m, d)
-	defer f.close()
+func (r *Reader) try(m *ledger.Metadata, read func(*fetcher) (*Entries, error)) (*Entries, error) {
+	f, err := r.takeFetcher(m)
+	if err != nil {
+		return nil, err
+	}
+	defer r.giveFetcher(f)
 	entries, err := read(f)
 	r.learn(entries)
 	return entries, err
@@ -164,8 +163,8 @@ func (r *Reader) allowed(first, last ledger.EntryID) error {
 // some reads a prefix of a range, in the way that suits the ledger: the bookies of a striped one never hold following
 // entries, and its batches would end after a stripe.
 func (r *Reader) some(f *fetcher, first ledger.EntryID, limits batchLimits) (*Entries, error) {
-	limits.count = r.clamp(f.metadata, first, limits.count)
-	if r.batches(f.metadata) && limits.count > 1 {
+	limits.count = r.clamp(&f.metadata, first, limits.count)
+	if r.batches(&f.metadata) && limits.count > 1 {
 		entries, err := f.batch(first, limits)
 		if !errors.Is(err, errBatchLost) {
 			return entries, err

@@ -141,7 +141,7 @@ func (r *recovery) take(e *event) {
 	switch {
 	case e.add != nil:
 		a := e.add
-		entry, index, bookie, outcome := a.entry, a.index, a.bookie, a.outcome()
+		entry, index, bookie, outcome := a.entry, a.index, a.bookie(), a.outcome()
 		if a.Err != nil {
 			r.problem = a.Err
 		}

@@ -123,7 +123,13 @@ func (r *recovery) send(e *protocol.Effect) {
 		copy(t.stored[r.digester.Overhead():], t.entry.Payload)
 		r.digester.Seal(t.stored)
 	}
-	if err := r.sender.send(e, t.stored); err != nil {
+	_, err := r.sender.send(e, t.stored)
+	for _, refused := range r.sender.post() { // at once: what is kept of an entry may go with the next effect
+		a := refused.Owner.(*add)
+		err = a.Err
+		r.sender.drop(a)
+	}
+	if err != nil {
 		r.problem = err
 		r.core.AddAnswered(e.First, e.Index, e.Bookie, protocol.AddFailed)
 	}

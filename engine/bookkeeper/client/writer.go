@@ -43,6 +43,9 @@ type Writer struct {
 	sender   sender
 	asks     *host.Queue[ask]
 	ops      ops
+	inputs   int     // of the core, for which nothing was done yet
+	done     []*Op   // being handed back
+	slowed   bool    // as hold was told
 	problem  problem // for messages
 	closing  bool
 	ended    bool
@@ -114,28 +117,53 @@ func (w *Writer) PayloadBytesMax() int {
 // Append appends an entry, and returns when it is on its way: op completes later. It waits while the window is full. The
 // payload is copied. With an error nothing was appended, and op does not complete. Entries of one task get their ids in the
 // order of its calls.
-func (w *Writer) Append(payload []byte, op *Op) error {
+func (w *Writer) Append(payload []byte, op *Op) error { return w.AppendUnless(payload, op, endless) }
+
+// AppendUnless is Append for a caller who may tire of waiting for room: before each wait it asks enough, and gives up with
+// the error that this tells. enough is asked under locks: it must not wait, and must not call the writer. Who changes what it
+// tells calls Rouse.
+func (w *Writer) AppendUnless(payload []byte, op *Op, enough func() error) error {
 	if len(payload) > w.PayloadBytesMax() {
 		return fmt.Errorf("append %d bytes to ledger %d, at most %d are allowed: %w", len(payload), w.id, w.PayloadBytesMax(), ErrInvalid)
 	}
 	size := w.overhead + len(payload)
-	if err := w.admit(size); err != nil {
+	if err := w.admit(size, enough); err != nil {
 		return fmt.Errorf("append to ledger %d: %w", w.id, err)
 	}
-	if err := w.client.budget.take(int64(size), w.budgetSpent, w.refusal); err != nil {
+	refused := func() error {
+		if err := w.refusal(); err != nil {
+			return err
+		}
+		return enough()
+	}
+	if err := w.client.budget.take(int64(size), w.budgetSpent, refused); err != nil {
 		w.leave(size)
 		return fmt.Errorf("append to ledger %d: %w", w.id, err)
 	}
 	invariant.Check(op.Done != nil && op.stored == nil, "an append has a completion, and is not under way already")
-	op.Entry, op.Err, op.sealed = ledger.NoEntry, nil, false
+	op.Entry, op.Err, op.sealed, op.posts = ledger.NoEntry, nil, false, 0
 	op.stored = w.client.h.Memory().Get(size)
 	copy(op.stored[w.overhead:], payload)
 	if !w.queue.Offer(event{append: op}) {
 		// The window bounds the appends in the queue, so this is not for want of room.
-		w.forget(op)
+		w.client.h.Memory().Put(op.stored)
+		op.stored = nil
+		w.leave(size)
+		w.client.budget.give(int64(size))
 		return fmt.Errorf("append to ledger %d: %w", w.id, w.refusal())
 	}
 	return nil
+}
+
+// endless is told by callers who wait for as long as it takes.
+func endless() error { return nil }
+
+// Rouse has the appends that wait for room ask whether they have waited enough.
+func (w *Writer) Rouse() {
+	w.mutex.Lock()
+	w.room.Broadcast()
+	w.mutex.Unlock()
+	w.client.budget.wake()
 }
 
 // AppendOne appends an entry and waits for the outcome, which is that of Op.Err.
@@ -150,11 +178,14 @@ func (w *Writer) AppendOne(payload []byte) (ledger.EntryID, error) {
 }
 
 // admit waits for a place in the window. Those that wait get theirs before those that come later.
-func (w *Writer) admit(size int) error {
+func (w *Writer) admit(size int, enough func() error) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	defer w.pass()
 	for turn := false; w.refused == nil && (w.full() || w.waiting > 0 && !turn); turn = true {
+		if err := enough(); err != nil {
+			return err
+		}
 		w.client.mark(PointWindowFull, w.id, ledger.EntryID(w.entries), "")
 		w.waiting++
 		more := w.room.Wait()
@@ -179,7 +210,7 @@ func (w *Writer) full() bool {
 // pass wakes the next one that waits, if there is room for it: one long append that leaves makes room for many. The mutex
 // must be held.
 func (w *Writer) pass() {
-	if !w.full() {
+	if w.waiting > 0 && !w.full() {
 		w.room.Signal()
 	}
 }
@@ -190,14 +221,6 @@ func (w *Writer) hold(held bool) {
 	defer w.mutex.Unlock()
 	w.held = held
 	w.room.Broadcast()
-}
-
-// forget takes an append out of the window and gives its memory back.
-func (w *Writer) forget(op *Op) {
-	w.leave(len(op.stored))
-	w.client.budget.give(int64(len(op.stored)))
-	w.client.h.Memory().Put(op.stored)
-	op.stored = nil
 }
 
 // leave gives a place in the window back.

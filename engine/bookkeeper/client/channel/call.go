@@ -17,6 +17,7 @@ type call struct {
 	tail     *call         // last in line, kept at its head
 	prev     *call
 	next     *call
+	chain    *call // the next one in its place of the table of lines
 }
 
 // append puts a call at the end of the line that begins with head.
@@ -34,9 +35,9 @@ func (c *Channel) newCall(r *Request, deadline time.Duration) *call {
 	if k == nil {
 		k = &call{}
 	} else {
-		c.free = k.next
+		c.free, k.next = k.next, nil
 	}
-	*k = call{request: r, deadline: deadline, prev: c.last}
+	k.request, k.deadline, k.prev = r, deadline, c.last // the rest is blank
 	if c.last == nil {
 		c.first = k
 	} else {
@@ -62,25 +63,24 @@ func (c *Channel) drop(k *call) {
 	c.calls--
 	*k = call{next: c.free}
 	c.free = k
-	c.room.Signal()
+	if c.submitting > 0 {
+		c.room.Signal()
+	}
 }
 
 // match takes the call that an answer belongs to out of its line, sends the next one, and returns its request: nil if
-// that timed out before. False if nothing like it is on the wire.
+// that timed out before. False if nothing like it is on the wire. The mutex must be held.
 func (c *Channel) match(k key) (*Request, bool) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	head := c.lines[k]
+	head := c.lines.find(k)
 	if head == nil {
 		return nil, false
 	}
 	r := head.request
 	next := c.successor(head)
+	c.lines.take(head)
 	c.drop(head)
-	if next == nil {
-		delete(c.lines, k)
-	} else {
-		c.lines[k] = next
+	if next != nil {
+		c.lines.put(next)
 		c.send(next)
 	}
 	if r == nil {
@@ -132,8 +132,7 @@ func (c *Channel) abandon() []*Request {
 			c.takeFrame(k)
 		}
 	}
-	c.first, c.last, c.free, c.calls = nil, nil, nil, 0
-	clear(c.lines)
+	c.first, c.last, c.free, c.calls, c.lines = nil, nil, nil, 0, lines{}
 	if c.output != nil {
 		c.h.Memory().Put(c.output)
 		c.output = nil

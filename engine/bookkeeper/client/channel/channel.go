@@ -42,17 +42,18 @@ type Channel struct {
 	work     host.Cond // the writer waits for output
 	sweeping host.Cond // the sweeper waits for the next deadline
 
-	lines     map[key]*call // the calls on the wire
-	calls     int
-	first     *call // all calls in the order in which they were taken, those in line included
-	last      *call
-	free      *call // linked by next
-	output    []byte
-	waiting   int64         // bytes of requests in line
-	sweepAt   time.Duration // when the sweeper looks again
-	sweeps    int
-	requestID int64
-	broken    error
+	lines      lines // the calls on the wire
+	calls      int
+	first      *call // all calls in the order in which they were taken, those in line included
+	last       *call
+	free       *call // linked by next
+	output     []byte
+	waiting    int64         // bytes of requests in line
+	submitting int           // tasks that wait for room
+	sweepAt    time.Duration // when the sweeper looks again
+	sweeps     int
+	requestID  int64
+	broken     error
 }
 
 // Dial connects to a bookie. The channel's tasks are in a child of g; the owner calls Close.
@@ -70,7 +71,7 @@ func Dial(h host.Host, g host.Group, addr string, scope *host.Scope, config Conf
 	c := &Channel{
 		h: h, config: config, conn: conn, tasks: tasks,
 		mutex: m, room: tasks.NewCond(m), work: tasks.NewCond(m), sweeping: tasks.NewCond(m),
-		lines: make(map[key]*call), sweepAt: never,
+		sweepAt: never,
 	}
 	tasks.Go("write", c.write)
 	tasks.Go("read", c.read)
@@ -103,24 +104,43 @@ func (c *Channel) Submit(r *Request) error { return c.take(r, true) }
 // Offer is Submit for callers that must not wait; ErrFull if there is no room.
 func (c *Channel) Offer(r *Request) error { return c.take(r, false) }
 
+// OfferAll is Offer of many requests in order, for one lock and one wake-up of the writing task. It returns how many were
+// taken; the error is that of the first one that was not, and the rest was not looked at.
+func (c *Channel) OfferAll(requests []*Request) (taken int, err error) {
+	now := c.h.Elapsed()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for i, r := range requests {
+		if err := c.takeOne(r, now, false); err != nil {
+			return i, err
+		}
+	}
+	return len(requests), nil
+}
+
 func (c *Channel) take(r *Request, wait bool) error {
-	packet, err := c.onWire(r)
-	if err != nil {
+	now := c.h.Elapsed()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.takeOne(r, now, wait)
+}
+
+// takeOne takes a request that is offered now. The mutex must be held.
+func (c *Channel) takeOne(r *Request, now time.Duration, wait bool) error {
+	var packet wire.Request
+	if err := c.onWire(r, &packet); err != nil {
 		return err
 	}
-	invariant.Check(r.Done != nil && r.memory == nil, "a request has a completion, and its last outcome was released")
+	invariant.Check((r.Done != nil || r.Together != nil) && r.memory == nil, "a request has a completion, and its last outcome was released")
 	timeout := r.Timeout
 	if timeout <= 0 {
 		timeout = c.config.Timeout
 	}
-	deadline := c.h.Elapsed() + timeout
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if err := c.awaitRoom(deadline, wait); err != nil {
+	if err := c.awaitRoom(now+timeout, wait); err != nil {
 		return fmt.Errorf("%s: not sent: %w", c.about(r), err)
 	}
 	r.Err, r.Entries = nil, r.Entries[:0]
-	c.enqueue(r, &packet, deadline)
+	c.enqueue(r, &packet, now+timeout)
 	return nil
 }
 
@@ -135,7 +155,9 @@ func (c *Channel) awaitRoom(deadline time.Duration, wait bool) error {
 			return fmt.Errorf("%w: %w", ErrFull, host.ErrTimeout)
 		}
 		c.h.Probe().Mark(host.Event{Name: PointNoRoom, A: int64(c.calls), B: c.pendingBytes(), Extra: c.conn.Peer()})
+		c.submitting++
 		c.room.WaitFor(left)
+		c.submitting--
 	}
 	return c.broken
 }
@@ -151,16 +173,18 @@ func (c *Channel) enqueue(r *Request, packet *wire.Request, deadline time.Durati
 	}
 	k := c.newCall(r, deadline)
 	k.key = keyOf(packet.Operation, packet.Ledger, packet.Entry, packet.RequestID)
-	if ahead := c.lines[k.key]; ahead != nil {
+	if ahead := c.lines.find(k.key); ahead != nil {
 		c.h.Probe().Mark(host.Event{Name: PointInLine, A: int64(r.Ledger), B: int64(r.Entry), Extra: c.conn.Peer()})
 		k.frame = packet.Append(c.h.Memory().Get(packet.FrameBytes())[:0])
 		c.waiting += int64(len(k.frame))
 		ahead.append(k)
 	} else {
-		c.lines[k.key] = k
+		c.lines.put(k)
 		c.reserve(packet.FrameBytes())
+		if len(c.output) == 0 {
+			c.work.Signal() // a writer that is busy looks again by itself
+		}
 		c.output = packet.Append(c.output)
-		c.work.Signal()
 	}
 	if deadline < c.sweepAt {
 		c.sweepAt = deadline
@@ -209,6 +233,6 @@ func (c *Channel) fail(cause error) {
 	c.h.Probe().Mark(host.Event{Name: PointBroken, A: int64(len(requests)), Extra: c.conn.Peer()})
 	for _, r := range requests {
 		r.Err = c.lost(r, c.broken)
-		r.Done.Completed(r)
+		r.HandBack()
 	}
 }

@@ -61,6 +61,77 @@ func TestAnswersFindTheirRequestsInAnyOrder(t *testing.T) {
 	})
 }
 
+// gathering takes requests back many at a time.
+type gathering struct {
+	box     *box
+	batches []int
+}
+
+func (g *gathering) Collected(requests []*channel.Request) {
+	g.batches = append(g.batches, len(requests))
+	for _, r := range requests {
+		g.box.Completed(r)
+	}
+	clear(requests) // the slice is the channel's again
+}
+
+// TestManyRequestsGoTogetherAndComeBackTogether: what was offered with one call is answered in order, in batches, and a
+// request that is told alone between them keeps its place. What does not fit is refused, and was not sent.
+func TestManyRequestsGoTogetherAndComeBackTogether(t *testing.T) {
+	config := small()
+	config.RequestsMax, config.OutputBytesMax = 300, 64<<10
+	script := func(p *peer) {
+		var answers []byte
+		for range 300 {
+			r, _ := p.next()
+			answers = (&wire.Response{Version: r.Version, Operation: r.Operation, Ledger: r.Ledger, Entry: r.Entry}).Append(answers)
+		}
+		p.send(answers)
+		p.next()
+	}
+	between(t, config, script, func(_ *sim.World, h host.Host, c *channel.Channel) error {
+		g := &gathering{box: newBoxOf(h, 301)}
+		var requests []*channel.Request
+		for e := range ledger.EntryID(301) {
+			r := g.box.add(e)
+			if e != 150 {
+				r.Together = g
+			}
+			requests = append(requests, r)
+		}
+		taken, err := c.OfferAll(requests)
+		if taken != 300 || !errors.Is(err, channel.ErrFull) {
+			return fmt.Errorf("%d requests were taken: %w", taken, err)
+		}
+		for i, r := range g.box.take(300) {
+			if r.Err != nil || r.Entry != ledger.EntryID(i) {
+				return fmt.Errorf("entry %d came back as number %d: %w", r.Entry, i, r.Err)
+			}
+		}
+		if len(g.batches) > 100 {
+			return fmt.Errorf("300 answers that came together were told in %d batches", len(g.batches))
+		}
+		return nil
+	})
+}
+
+// TestACollectorIsToldOfTimeoutsAndOfTheEnd, like a completion.
+func TestACollectorIsToldOfTimeoutsAndOfTheEnd(t *testing.T) {
+	script := func(p *peer) { p.h.Root().Sleep(time.Minute) }
+	between(t, small(), script, func(_ *sim.World, h host.Host, c *channel.Channel) error {
+		g := &gathering{box: newBox(h)}
+		late, lost := g.box.add(1), g.box.add(2)
+		late.Together, lost.Together, lost.Timeout = g, g, time.Hour
+		if _, err := c.OfferAll([]*channel.Request{late, lost}); err != nil {
+			return err
+		}
+		g.box.take(1)
+		c.Close()
+		g.box.take(1)
+		return errors.Join(is("late", late.Err, host.ErrTimeout), is("lost", lost.Err, host.ErrClosed, host.ErrTimeout))
+	})
+}
+
 // TestRequestsWithTheSameKeyTakeTurns: the answer to a plain read is never taken for that to a fencing read, nor one to an
 // ordinary add for that to a recovery add.
 func TestRequestsWithTheSameKeyTakeTurns(t *testing.T) {

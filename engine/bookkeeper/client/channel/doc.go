@@ -8,6 +8,8 @@
 //     one that the bookie answered with an input/output error. All other errors of adds mean that it was not stored.
 //   - An answer is given to the request that it answers. Version 2 has no request ids for single reads and adds, only
 //     ledger, entry and operation; see Lines.
+//   - What is offered with one call costs one lock and goes out with one write; answers that came together are matched under
+//     one lock, and handed back together to the Collector that their requests share.
 //   - Memory is bounded: at most Config.RequestsMax requests and Config.OutputBytesMax bytes not yet written, and as many
 //     being written. Submit waits for room, Offer refuses with ErrFull.
 //
@@ -28,6 +30,6 @@
 // # Who owns what
 //
 // "write", "read" and "sweep" are tasks in a child of the given group. A request belongs to the channel from Submit
-// until Completed is called, in one of these tasks or in the one that calls Close. Bodies of adds are copied by Submit.
+// until Completed or Collected is called, in one of these tasks or in the one that calls Close. Bodies of adds are copied by Submit.
 // What a read returns belongs to the caller, who calls Release.
 package channel

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lakebed/engine/bookkeeper/ledger"
@@ -11,6 +12,10 @@ import (
 
 // Completion takes requests back. It is called once for each, by tasks that many requests depend on: it must not wait.
 type Completion interface{ Completed(*Request) }
+
+// Collector takes requests back many at a time: those whose answers came together. Like Completed it must not wait, and it
+// must not keep the slice.
+type Collector interface{ Collected([]*Request) }
 
 // Request is one request and then its outcome. It may be used again once it has completed and was released.
 type Request struct {
@@ -24,6 +29,8 @@ type Request struct {
 	Body      []byte           // of an add the stored entry; of an auth the message. Not used after Submit has returned
 	Timeout   time.Duration    // zero: Config.Timeout
 	Done      Completion
+	Together  Collector // if not nil, told instead of Done
+	Owner     any       // whatever the caller wants to find again
 
 	Err     error
 	Entries [][]byte // what a read returned, stored entries; one unless it was a batch read. Of an auth the message
@@ -42,27 +49,9 @@ func (r *Request) Release() {
 	r.Entries = r.Entries[:0]
 }
 
-// key is what an answer is matched by. Batch reads have their id where others have the entry.
-type key struct {
-	operation wire.Operation
-	ledger    ledger.ID
-	entry     ledger.EntryID
-}
-
-func keyOf(operation wire.Operation, id ledger.ID, entry ledger.EntryID, requestID int64) key {
-	switch operation {
-	case wire.BatchRead:
-		return key{operation: operation, entry: ledger.EntryID(requestID)}
-	case wire.Auth:
-		return key{operation: operation}
-	default:
-		return key{operation, id, entry}
-	}
-}
-
 // onWire makes the packet of a request, and checks that it can be sent.
-func (c *Channel) onWire(r *Request) (wire.Request, error) {
-	packet := wire.Request{
+func (c *Channel) onWire(r *Request, packet *wire.Request) error {
+	*packet = wire.Request{
 		Version: wire.VersionCurrent, Operation: r.Operation, Flags: r.Flags, MasterKey: r.MasterKey,
 		MaxCount: r.MaxCount, MaxSize: r.MaxSize, Body: r.Body,
 	}
@@ -70,21 +59,30 @@ func (c *Channel) onWire(r *Request) (wire.Request, error) {
 	case wire.Add:
 		var err error
 		if r.Ledger, r.Entry, err = ledger.Key(r.Body); err != nil {
-			return packet, fmt.Errorf("%s: %w: %w", c.about(r), ErrBadRequest, err)
+			return fmt.Errorf("%s: %w: %w", c.about(r), ErrBadRequest, err)
 		}
 		packet.HasMasterKey = true
 	case wire.Read, wire.BatchRead:
 		packet.HasMasterKey = r.Flags&wire.Fencing != 0
 	case wire.Auth:
 	default:
-		return packet, fmt.Errorf("%s: not served over this protocol: %w", c.about(r), ErrBadRequest)
+		return fmt.Errorf("%s: not served over this protocol: %w", c.about(r), ErrBadRequest)
 	}
 	packet.Ledger, packet.Entry = r.Ledger, r.Entry
 	if packet.FrameBytes() > c.config.FrameBytesMax {
-		return packet, fmt.Errorf("%s: frame of %d bytes, at most %d are allowed: %w",
+		return fmt.Errorf("%s: frame of %d bytes, at most %d are allowed: %w",
 			c.about(r), packet.FrameBytes(), c.config.FrameBytesMax, ErrBadRequest)
 	}
-	return packet, nil
+	return nil
+}
+
+// HandBack gives a request that was completed back to whoever waits for it.
+func (r *Request) HandBack() {
+	if r.Together != nil {
+		r.Together.Collected([]*Request{r})
+		return
+	}
+	r.Done.Completed(r)
 }
 
 // settle gives a request its answer. The bytes are copied, since they lie in the channel's input. ErrProtocol if the
@@ -100,16 +98,18 @@ func (c *Channel) settle(r *Request, response *wire.Response) error {
 		r.Entries = append(r.Entries[:0], r.buffer)
 		return nil
 	}
-	r.Entries = r.Entries[:0]
+	count, err := wire.CountEntries(r.buffer)
+	if err != nil {
+		r.Release()
+		err = fmt.Errorf("%w: %w", ErrProtocol, err)
+		r.Err = c.lost(r, fmt.Errorf("%w: %w", ErrBroken, err))
+		return err
+	}
+	r.Entries = slices.Grow(r.Entries[:0], count)
 	for rest := r.buffer; len(rest) > 0; {
-		entry, left, err := wire.NextEntry(rest)
-		if err != nil {
-			r.Release()
-			err = fmt.Errorf("%w: %w", ErrProtocol, err)
-			r.Err = c.lost(r, fmt.Errorf("%w: %w", ErrBroken, err))
-			return err
-		}
-		r.Entries, rest = append(r.Entries, entry), left
+		var entry []byte
+		entry, rest, _ = wire.NextEntry(rest) // they were counted, so each is whole
+		r.Entries = append(r.Entries, entry)
 	}
 	return nil
 }

@@ -133,7 +133,11 @@ func stored(id ledger.ID, entry ledger.EntryID, text string) []byte {
 // box takes requests back, in the order in which they complete.
 type box struct{ queue *host.Queue[*channel.Request] }
 
-func newBox(h host.Host) *box { return &box{host.NewQueue[*channel.Request](h, h.Root(), "box", 100)} }
+func newBox(h host.Host) *box { return newBoxOf(h, 100) }
+
+func newBoxOf(h host.Host, count int) *box {
+	return &box{host.NewQueue[*channel.Request](h, h.Root(), "box", count)}
+}
 
 func (b *box) Completed(r *channel.Request) {
 	if !b.queue.Offer(r) {

@@ -56,10 +56,11 @@ func (c *Channel) takeOutput(buffer []byte) ([]byte, bool) {
 
 // read is the reading task: it gives requests their answers.
 func (c *Channel) read() {
+	a := &answers{channel: c}
 	in := wire.NewInput(c.h.Memory(), c.config.InputBufferBytes, c.config.FrameBytesMax)
 	defer in.Release()
 	for {
-		err := c.handleBuffered(in)
+		err := a.handle(in)
 		if err == nil {
 			err = in.Fill(c.conn)
 		}
@@ -68,44 +69,6 @@ func (c *Channel) read() {
 			return
 		}
 	}
-}
-
-// handleBuffered gives out every answer that has come whole.
-func (c *Channel) handleBuffered(in *wire.Input) error {
-	var response wire.Response
-	for {
-		packet, err := in.Next()
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		if packet == nil {
-			return nil
-		}
-		if err := response.Decode(packet); err != nil {
-			return fmt.Errorf("%w: %w", ErrProtocol, err)
-		}
-		if err := c.handle(&response); err != nil {
-			return err
-		}
-	}
-}
-
-func (c *Channel) handle(response *wire.Response) error {
-	r, known := c.match(keyOf(response.Operation, response.Ledger, response.Entry, response.RequestID))
-	if !known {
-		if c.Err() != nil {
-			return host.ErrClosed // everything was abandoned
-		}
-		c.h.Probe().Mark(host.Event{Name: PointProtocol, Extra: c.conn.Peer()})
-		return fmt.Errorf("answer to %s entry %d of ledger %d, which was not asked: %w",
-			response.Operation, response.Entry, response.Ledger, ErrProtocol)
-	}
-	if r == nil {
-		return nil
-	}
-	err := c.settle(r, response)
-	r.Done.Completed(r)
-	return err
 }
 
 // sweepPause is the least time between two looks through all calls. Each call of a peer that hangs has a deadline of its
@@ -119,7 +82,7 @@ func (c *Channel) sweep() {
 		expired, patient := c.awaitOverdue()
 		for _, r := range expired {
 			r.Err = c.late(r)
-			r.Done.Completed(r)
+			r.HandBack()
 		}
 		if !patient {
 			c.h.Probe().Mark(host.Event{Name: PointImpatient, Extra: c.conn.Peer()})

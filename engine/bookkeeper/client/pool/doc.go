@@ -26,6 +26,6 @@
 // # Who owns what
 //
 // A "feed" task runs for a bookie while requests wait for it; it dials, closes what it replaces, and ends when nothing
-// waits. A taken request belongs to the pool until Completed. Bodies of adds are copied if they have to wait. Close
+// waits. A taken request belongs to the pool until Completed or Collected. Bodies of adds are copied if they have to wait. Close
 // completes everything, and returns when no task is left.
 package pool

@@ -132,7 +132,7 @@ func (p *Pool) submit(one *peer, c *channel.Channel, w parked) {
 func (p *Pool) settle(one *peer, w parked, err error) {
 	p.release(one, w)
 	w.request.Err = err
-	w.request.Done.Completed(w.request)
+	w.request.HandBack()
 }
 
 func (p *Pool) release(one *peer, w parked) {

@@ -272,6 +272,40 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	})
 }
 
+// TestOfManyRequestsEachIsTakenOrRefused, in the state that the bookie is in: what has no room in the channel is parked up to
+// the bound, and the rest comes back at once, with the reason. None is both.
+func TestOfManyRequestsEachIsTakenOrRefused(t *testing.T) {
+	bookies := map[string]func(host.Host) error{"a": echo(a, agree)}
+	world(t, small(), bookies, func(_ *sim.World, h host.Host, p *pool.Pool) error {
+		done := newBox(h)
+		for round := range 3 { // the first one waits for the dial
+			var requests []*channel.Request
+			for e := range ledger.EntryID(40) {
+				requests = append(requests, done.add(e))
+			}
+			refused := p.OfferAll(a, requests, nil)
+			if len(refused) == 0 || len(refused) == len(requests) {
+				return fmt.Errorf("round %d: %d of %d were refused", round, len(refused), len(requests))
+			}
+			for _, r := range refused {
+				if !errors.Is(r.Err, pool.ErrFull) {
+					return fmt.Errorf("round %d: entry %d was refused with %w", round, r.Entry, r.Err)
+				}
+			}
+			taken := len(requests) - len(refused)
+			if good, err := done.take(taken); good != taken {
+				return fmt.Errorf("round %d: %d of %d were stored: %w", round, good, taken, err)
+			}
+		}
+		p.Close()
+		refused := p.OfferAll(a, []*channel.Request{done.add(1), done.add(2)}, nil)
+		if len(refused) != 2 || !errors.Is(refused[1].Err, pool.ErrClosed) {
+			return fmt.Errorf("after the end %d were refused", len(refused))
+		}
+		return nil
+	})
+}
+
 // TestForgottenBookiesMakeRoom: only those without a working connection are forgotten.
 func TestForgottenBookiesMakeRoom(t *testing.T) {
 	bookies := map[string]func(host.Host) error{"a": echo(a, agree), "b": echo(b, agree), "c": echo(c, agree), "d": echo(d, agree)}
