@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -24,11 +25,15 @@ func Imports(root string) ([]string, error) {
 		}
 		for _, imported := range s.imports {
 			target, ours := strings.CutPrefix(imported, m.path+"/")
+			if imported == m.path {
+				target, ours = publicFolder, true
+			}
 			if !ours {
 				continue
 			}
 			if rule := broken(s, target); rule != "" {
-				sentences = append(sentences, fmt.Sprintf("%s/%s imports %s (in %s): %s", m.path, s.folder, imported, s.name, rule))
+				importer := path.Join(m.path, s.folder)
+				sentences = append(sentences, fmt.Sprintf("%s imports %s (in %s): %s", importer, imported, s.name, rule))
 			}
 		}
 	}

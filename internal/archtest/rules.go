@@ -12,14 +12,21 @@ type layer struct {
 	rule     string
 }
 
+// publicFolder is the module's own folder, which holds the public package. Nothing lies below it: every other folder has a name.
+const publicFolder = "."
+
 // layers are the import rules between top folders.
 var layers = []layer{
 	{
-		folder: "cmd", imports: []string{"trial", "reports", "engine"}, tests: []string{"workloads", "faults", "sim", "model"},
+		folder: publicFolder, imports: []string{"engine"},
+		rule: "the root package imports engine: it is the engine's public face, and has nothing to do with the laboratory",
+	},
+	{
+		folder: "cmd", imports: []string{"trial", "reports", "engine", publicFolder}, tests: []string{"workloads", "faults", "sim", "model"},
 		rule: "cmd imports trial, reports and engine: a command has no logic of its own",
 	},
 	{
-		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "reports", "engine"},
+		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "reports", "engine", publicFolder},
 		rule: "trial imports workloads, faults, sim, model, reports and engine: it yields verdicts and results, and does not know who shows them",
 	},
 	{
@@ -96,10 +103,14 @@ func reservations() []reservation {
 	}
 	for _, driver := range seamcheck.Drivers() {
 		reserved = append(reserved, reservation{
-			folder: driver, by: []string{"cmd", "trial/bench"},
-			rule: "drivers and oshost are imported by cmd, trial/bench and tests only: the rest gets them through an interface",
+			folder: driver, by: []string{publicFolder, "cmd", "trial/bench"},
+			rule: "drivers and oshost are imported by the root package, cmd, trial/bench and tests only: the rest gets them through an interface",
 		})
 	}
+	reserved = append(reserved, reservation{
+		folder: publicFolder, by: []string{"cmd", "trial/bench"},
+		rule: "the root package is imported by cmd, trial/bench and tests only: it runs on real machines, and nothing of the laboratory does",
+	})
 	return reserved
 }
 
