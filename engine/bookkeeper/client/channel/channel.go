@@ -54,6 +54,7 @@ type Channel struct {
 	sweeps     int
 	requestID  int64
 	broken     error
+	brokenAt   time.Duration
 }
 
 // Dial connects to a bookie. The channel's tasks are in a child of g; the owner calls Close.
@@ -88,6 +89,13 @@ func (c *Channel) Err() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.broken
+}
+
+// Ended says when the channel ended (host.Host.Elapsed), and why, as Err does.
+func (c *Channel) Ended() (at time.Duration, err error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.brokenAt, c.broken
 }
 
 // Outstanding is the number of requests without an answer, those that timed out included.
@@ -223,6 +231,7 @@ func (c *Channel) fail(cause error) {
 		return
 	}
 	c.broken = fmt.Errorf("%w: bookie %s: %w", ErrBroken, c.conn.Peer(), cause)
+	c.brokenAt = c.h.Elapsed()
 	requests := c.abandon()
 	c.room.Broadcast()
 	c.work.Broadcast()

@@ -8,7 +8,7 @@
 //   - A request that was never handed to a channel fails with ErrUnavailable. For an add this means that it is not stored
 //     by this attempt. Errors of requests that were handed over are those of package channel.
 //   - A bookie that cannot be reached, or breaks its connections soon after they were made, is left alone for a while
-//     (Config.BackoffMin, doubling up to Config.BackoffMax). Meanwhile Offer refuses at once, so that a writer can turn to
+//     (Config.BackoffMin, doubling up to Config.BackoffMax, counted from the failure). Meanwhile Offer refuses at once, so that a writer can turn to
 //     another bookie and a reader to another replica.
 //   - Avoided tells of bookies that others should be preferred to: those that are left alone or dialled again after they
 //     were, and for Config.SuspectPause those that somebody found silent (Suspect). It is advice; nothing is refused for it.

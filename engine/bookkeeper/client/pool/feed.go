@@ -148,12 +148,12 @@ func (p *Pool) connect(one *peer) (*channel.Channel, error) {
 	c := one.channel
 	p.mutex.Unlock()
 	if c != nil {
-		broken := c.Err()
+		ended, broken := c.Ended()
 		if broken == nil {
 			return c, nil
 		}
 		c.Close()
-		p.dropped(one, broken)
+		p.dropped(one, broken, ended)
 	}
 	if err := p.mayDial(one); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (p *Pool) connect(one *peer) (*channel.Channel, error) {
 	if err != nil {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
-		p.failed(one, err)
+		p.failed(one, err, p.h.Elapsed())
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return p.connected(one, c)
@@ -195,28 +195,29 @@ func (p *Pool) connected(one *peer, c *channel.Channel) (*channel.Channel, error
 }
 
 // dropped takes note that a connection has ended. One that did not last counts as a failed dial: a bookie that accepts
-// and hangs up must not be dialled once a request.
-func (p *Pool) dropped(one *peer, broken error) {
+// and hangs up must not be dialled once a request. What counts is when it ended, not when somebody noticed: a bookie
+// that was started again long since is dialled at once.
+func (p *Pool) dropped(one *peer, broken error, ended time.Duration) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	one.channel = nil
 	p.h.Probe().Mark(host.Event{Name: PointReplaced, Extra: string(one.bookie)})
-	if p.h.Elapsed()-one.connectedAt >= p.config.StableAfter {
+	if ended-one.connectedAt >= p.config.StableAfter {
 		one.failures = 0
 		return
 	}
-	p.failed(one, broken)
+	p.failed(one, broken, ended)
 }
 
-// failed puts off the next dial. The mutex must be held.
-func (p *Pool) failed(one *peer, err error) {
+// failed puts off the next dial, counted from the failure. The mutex must be held.
+func (p *Pool) failed(one *peer, err error, at time.Duration) {
 	backoff := p.config.BackoffMax
 	if one.failures < 30 {
 		backoff = min(p.config.BackoffMin<<one.failures, backoff)
 	}
 	one.failures++
 	half := int64(backoff / 2)
-	one.notBefore = p.h.Elapsed() + backoff - time.Duration(p.random.Int64N(half+1))
+	one.notBefore = at + backoff - time.Duration(p.random.Int64N(half+1))
 	one.failure = err
 	if !errors.Is(err, host.ErrStopping) {
 		p.h.Probe().Mark(host.Event{Name: PointDialFailed, A: int64(one.failures), Extra: string(one.bookie)})

@@ -222,6 +222,30 @@ func TestABrokenConnectionIsReplaced(t *testing.T) {
 	})
 }
 
+// TestABookieThatIsBackIsDialledAtOnce: its connections did not last, but they ended long before anybody asked again.
+func TestABookieThatIsBackIsDialledAtOnce(t *testing.T) {
+	briefly := func(h host.Host, conn host.Conn) {
+		h.Root().Go("hang up", func() {
+			h.Root().Sleep(50 * time.Millisecond)
+			_ = conn.Close()
+		})
+		agree(h, conn)
+	}
+	world(t, small(), map[string]func(host.Host) error{"a": echo(a, briefly)}, func(_ *sim.World, h host.Host, p *pool.Pool) error {
+		done := newBox(h)
+		for round := range ledger.EntryID(3) {
+			if err := p.Offer(a, done.add(round)); err != nil {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+			if good, err := done.take(1); good != 1 {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+			h.Root().Sleep(900 * time.Millisecond) // longer than the pause after so many failures
+		}
+		return nil
+	})
+}
+
 // TestABookieThatHangsUpIsDialledWithBackoff, although each dial succeeds.
 func TestABookieThatHangsUpIsDialledWithBackoff(t *testing.T) {
 	dials := 0
