@@ -6,11 +6,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // samplesMax bounds the samples of one figure: resampling and comparing take time for each. Distributions of single
 // operations belong into a histogram, and into the figures as quantiles of a round.
 const samplesMax = 10_000
+
+// unitRunesMax bounds units. What is longer is a sentence, and has no place beside a number.
+const unitRunesMax = 24
 
 // What one plot can show.
 const (
@@ -135,6 +139,9 @@ func (f *Figure) check() error {
 	if f.Unit == "" {
 		return errors.New("it has no unit; that of counts and ratios is 1")
 	}
+	if utf8.RuneCountInString(f.Unit) > unitRunesMax {
+		return fmt.Errorf("its unit has more than %d letters", unitRunesMax)
+	}
 	if len(f.Samples) > samplesMax {
 		return fmt.Errorf("it has %d samples, more than one a round can be: at most %d", len(f.Samples), samplesMax)
 	}
@@ -207,6 +214,8 @@ func (p *Plot) check() error {
 		return errors.New("an axis has no label")
 	case p.Y.Unit == "" || p.X.Unit == "" && len(p.X.Names) == 0:
 		return errors.New("an axis has no unit; that of counts and ratios is 1")
+	case utf8.RuneCountInString(p.X.Unit) > unitRunesMax || utf8.RuneCountInString(p.Y.Unit) > unitRunesMax:
+		return fmt.Errorf("the unit of an axis has more than %d letters", unitRunesMax)
 	case p.Bars && len(p.X.Names) == 0:
 		return errors.New("it has bars, and its axis does not name them")
 	case len(p.Y.Names) > 0:

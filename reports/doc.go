@@ -8,8 +8,22 @@
 //   - Nothing here measures, runs or knows the engine. Whoever measures fills a Result; a Result alone is enough to draw.
 //   - The same result gives the same bytes: resampling is seeded, maps are not walked in their own order.
 //
+// # How figures are judged
+//
+// The interval of a figure is a 95 % bootstrap interval of the median of its rounds (4,000 resamples). Compare asks a
+// Mann-Whitney test of each figure that two results share whether the rounds differ: counted exactly up to 40 rounds of both
+// together, ties included, by the normal approximation with its tie correction past that. The probabilities are corrected
+// after Holm for all figures that had enough rounds to show anything; the others are said to have too few, not to be equal.
+//
+// # What it draws
+//
+// A page is one HTML file without script or reference. Plots are drawn once by gonum.org/v1/plot, with marks for colours
+// that become variables of the page's style, so that light, dark and paper each have colours of their own. Each plot has
+// a table of the same values and a sentence for those who do not see it. Axes of values start at zero or are logarithmic.
+//
 // # The file
 //
 // A result is one JSON object, Schema first. ReadResult refuses a newer schema, unknown fields and figures without a unit
-// or clock. Times are RFC 3339, lengths seconds.
+// or clock, intervals that do not hold their value, and numbers that no machine could have measured. A file holds one result
+// or a list of them, and at most 64 MiB. Times are RFC 3339, lengths seconds.
 package reports

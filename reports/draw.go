@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -21,7 +22,8 @@ const (
 	tickSize    = 12
 	labelSize   = 13
 	labelRoom   = 24
-	labelRunes  = 90 // a longer label would leave the picture
+	edge        = 6
+	labelRunes  = 120 // more do not fit, whatever they are
 	signRadius  = 3.6
 	lineWidth   = 2
 	whiskerHalf = 3.5
@@ -88,7 +90,7 @@ func (d *drawing) svg() []byte {
 	d.axis(&p.Y, d.plot.Y.Log)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = d.low.x, d.high.x, d.low.y, d.high.y
 	if names := d.plot.X.Names; len(names) > 0 {
-		p.X.Tick.Marker = nameTicks(names)
+		p.X.Tick.Marker = nameTicks(names, p.X.Tick.Label)
 		if namesStand(names) {
 			p.X.Tick.Label.Rotation = math.Pi / 2
 			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
@@ -111,24 +113,25 @@ func (d *drawing) svg() []byte {
 // paint draws the plot and then the labels of its axes. gonum would place that of a logarithmic axis where it has no room
 // and leave a gap at the edge.
 func (d *drawing) paint(c draw.Canvas, p *plot.Plot) {
-	x, y := axisLabel(d.plot.X.Label, plainUnit(d.plot.X.Unit)), axisLabel(d.plot.Y.Label, d.y.unit)
 	style := p.X.Label.TextStyle
 	styleText(&style, labelSize)
 	style.XAlign, style.YAlign = text.XCenter, text.YBottom
-	inner := draw.Crop(c, labelRoom, -1, labelRoom, -2)
+	inner := draw.Crop(c, labelRoom, -edge, labelRoom, -edge) // half a letter of a tick at the end of an axis
 	p.Draw(inner)
 	data := p.DataCanvas(inner)
-	c.FillText(style, vg.Point{X: data.Center().X, Y: c.Min.Y + labelRoom/4}, x)
+	c.FillText(style, vg.Point{X: data.Center().X, Y: c.Min.Y + labelRoom/4}, axisLabel(d.plot.X.Label, plainUnit(d.plot.X.Unit), within(style, data.Size().X)))
+	y := axisLabel(d.plot.Y.Label, d.y.unit, within(style, data.Size().Y))
 	style.Rotation = math.Pi / 2
 	style.YAlign = text.YTop
-	c.FillText(style, vg.Point{X: c.Min.X, Y: data.Center().Y}, y)
+	c.FillText(style, vg.Point{X: c.Min.X + edge/2, Y: data.Center().Y}, y)
 }
 
-func axisLabel(label, unit string) string {
+// axisLabel names an axis. If that is too long the unit stays: without it the numbers mean nothing.
+func axisLabel(label, unit string, fits func(string) bool) string {
 	if unit != "" {
-		label += " (" + unit + ")"
+		unit = " (" + printable(unit) + ")"
 	}
-	return shortened(printable(label), labelRunes)
+	return shortened(printable(label), func(s string) bool { return fits(s + unit) }) + unit
 }
 
 // idealShown says whether there is an ideal, and whether the axis can show it.
@@ -150,7 +153,7 @@ func render(width, height vg.Length, paint func(draw.Canvas)) []byte {
 		inside = inside[at+1:]
 	}
 	inside, _, _ = bytes.Cut(inside, []byte("</svg>"))
-	return themed(bytes.TrimSpace(inside))
+	return themed(bytes.ReplaceAll(bytes.TrimSpace(inside), []byte("\n\t"), []byte(" "))) // attributes stand on lines of their own
 }
 
 // ranges finds where the axes begin and end: values start at zero on a linear axis, for a cut axis makes small
@@ -228,48 +231,64 @@ func styleText(s *text.Style, size font.Length) {
 	s.Font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-func shortened(s string, runes int) string {
-	if r := []rune(s); len(r) > runes {
-		return string(r[:runes-1]) + "…"
-	}
-	return s
-}
-
 const (
-	namesWidth    = 560 // of the axis, about
-	runeWidth     = 6.2 // of a letter of a tick, about
-	nameLinesMax  = 3
-	nameRunesMin  = 8  // in fewer letters a line no name can be read
-	nameStandRune = 22 // of a name that stands upright
+	namesWidth   = 540 // of the axis, at least
+	namesGap     = 8   // between one name and the next
+	nameLinesMax = 3
+	nameRoomMin  = 52  // in less no name can be read
+	nameStanding = 130 // of a name that stands upright
 )
 
-// nameRunes is how many letters fit between one name and the next.
-func nameRunes(names []string) int { return int(namesWidth / float64(len(names)) / runeWidth) }
+// nameRoom is how wide a name may be.
+func nameRoom(names []string) vg.Length { return namesWidth/vg.Length(len(names)) - namesGap }
 
 // namesStand says whether names must stand upright to have room.
-func namesStand(names []string) bool { return nameRunes(names) < nameRunesMin }
+func namesStand(names []string) bool { return nameRoom(names) < nameRoomMin }
 
 // nameTicks puts names at 0, 1, 2, …; what does not fit is shortened, for the table beside has it in full.
-func nameTicks(names []string) plot.ConstantTicks {
+func nameTicks(names []string, style text.Style) plot.ConstantTicks {
+	style.Rotation = 0 // widths are asked for along the text
 	var ticks plot.ConstantTicks
 	for i, name := range names {
 		name = printable(name)
 		if namesStand(names) {
-			name = shortened(name, nameStandRune)
+			name = shortened(name, within(style, nameStanding))
 		} else {
-			name = strings.Join(broken(name, nameRunes(names)-1), "\n")
+			name = strings.Join(broken(name, within(style, nameRoom(names))), "\n")
 		}
 		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
 	}
 	return ticks
 }
 
+// within makes a test whether a text is narrow enough.
+func within(style text.Style, width vg.Length) func(string) bool {
+	return func(s string) bool { return style.Width(s) <= width }
+}
+
+// shortened cuts a text that does not fit. Past a bound it is not even measured.
+func shortened(s string, fits func(string) bool) string {
+	r := []rune(s)
+	if len(r) <= labelRunes && fits(s) {
+		return s
+	}
+	return string(r[:fitting(r, func(s string) bool { return fits(s + "…") })]) + "…"
+}
+
+// fitting is how many of some letters fit; one always does.
+func fitting(r []rune, fits func(string) bool) int {
+	return max(1, sort.Search(min(len(r), labelRunes), func(n int) bool { return !fits(string(r[:n+1])) }))
+}
+
 // broken breaks a name into lines, behind blanks, slashes, commas and dashes where it can.
-func broken(name string, width int) (lines []string) {
+func broken(name string, fits func(string) bool) (lines []string) {
 	rest := []rune(name)
-	for len(rest) > width && len(lines) < nameLinesMax-1 {
-		at := width
-		for i := width; i > width/2; i-- {
+	for len(lines) < nameLinesMax-1 {
+		at := fitting(rest, fits)
+		if len(rest) == 0 || at == len(rest) {
+			break
+		}
+		for i := at; i > at/2; i-- {
 			if strings.ContainsRune(" /,-", rest[i-1]) {
 				at = i
 				break
@@ -278,7 +297,7 @@ func broken(name string, width int) (lines []string) {
 		lines = append(lines, strings.TrimSpace(string(rest[:at])))
 		rest = rest[at:]
 	}
-	return append(lines, strings.TrimSpace(shortened(string(rest), width)))
+	return append(lines, shortened(strings.TrimSpace(string(rest)), fits))
 }
 
 // describe says in words what a picture shows, for those who do not see it.

@@ -1,10 +1,12 @@
 package reports
 
 import (
+	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,7 +107,7 @@ func TestLongNamesAreBroken(t *testing.T) {
 		"a-name-that-is-far-too-long-for-any":          "a-name-that-|is-far-too-|long-for-any",
 		"unbreakableunbreakableunbreakableunbreakable": "unbreakableu|nbreakableun|breakableun…",
 	} {
-		lines := broken(name, 12)
+		lines := broken(name, func(s string) bool { return len([]rune(s)) <= 12 })
 		if got := strings.Join(lines, "|"); got != want {
 			t.Errorf("%s: %s, not %s", name, got, want)
 		}
@@ -249,6 +251,34 @@ func TestColoursCanBeReadAndToldApart(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Goal: a picture is well-formed, and each of its texts has the size that its place was measured for.
+func TestPicturesAreWellFormed(t *testing.T) {
+	r := sampleBench()
+	page := string(rendered(t, func(w io.Writer) error { return Page(w, []Result{r}) }))
+	pictures := regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(page, -1)
+	texts := 0
+	for _, picture := range pictures {
+		for decoder := xml.NewDecoder(strings.NewReader(picture)); ; {
+			token, err := decoder.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("a picture is not well-formed: %v", err)
+			}
+			if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
+				texts++
+				if !slices.ContainsFunc(start.Attr, func(a xml.Attr) bool { return a.Name.Local == "style" && strings.Contains(a.Value, "font-size:1") }) {
+					t.Errorf("a text has no size: %v", start.Attr)
+				}
+			}
+		}
+	}
+	if len(pictures) < 10 || texts < 30 {
+		t.Errorf("%d pictures with %d texts: the test sees nothing", len(pictures), texts)
 	}
 }
 

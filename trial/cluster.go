@@ -315,6 +315,9 @@ func (c *cluster) result(world sim.Verdict) Result {
 		c.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, c.worldSignature(world)), text)
 	}
 	history := c.lab.Recorder.History()
+	if c.options.History != nil {
+		c.options.History(history)
+	}
 	for _, v := range model.CheckCluster(history) {
 		c.violated(&v, history)
 	}

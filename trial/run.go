@@ -34,6 +34,9 @@ type Options struct {
 	Observer *sim.Observer // compares two runs
 	Defect   string        // planted bug to switch on; only builds with the defects overlay have any
 	Until    time.Duration // end the world here, without a verdict on what is open; zero: run to the end
+	// History is shown what the clients of a cluster did, before the checkers see it, so that others can judge it too. It
+	// must not change it, and has no say in the verdict. Nil: nobody asks. A trial of a single bookie has none.
+	History func(*model.ClusterHistory)
 }
 
 // WithoutSteps makes an Options.Trace that is spared the scheduler's own lines; see sim.WithoutSteps.

@@ -17,6 +17,7 @@ import (
 // app is what all commands share.
 type app struct {
 	catalogue campaign.Catalogue
+	in        io.Reader // what commands read that say so; nil: standard input
 	out       io.Writer // results
 	err       io.Writer // progress, errors
 	profile   string
@@ -56,7 +57,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "Prove a storage engine in a simulated world, measure it on a real disk, look at what it wrote",
 		Long: `simrun runs the Lakebed storage engine and the laboratory around it.
 
-There are three things to do:
+There are four things to do:
 
   prove     run the engine in a world that breaks on purpose, thousands of times, each time from a seed
             simrun campaign          many seeds; a failure prints the command that shows it again
@@ -65,6 +66,12 @@ There are three things to do:
             simrun defects           planted bugs: are they caught, by what, how fast
   measure   run the same code on this machine's disk
             simrun bench             beside the disk's own limit; "bench world": the laboratory's own speed
+            simrun experiment        numbered claims, each with the rule that decides it
+            simrun report DIR        their results as Markdown, or as a page with plots
+  run       the engine as processes of this machine
+            simrun metadata, bookie  a cluster; "simrun bookie --help" has one that can be copied
+            simrun ledger            write, read, tail and recover its ledgers
+            simrun death             kill -9 under load: is everything there that was acknowledged?
   inspect   read what the engine wrote, in words
             simrun inspect PATH      a bookie, a directory or a file, every checksum verified
 
@@ -80,7 +87,8 @@ All commands that print a table print the same facts as JSON with --json.`,
 		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.exploreCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.versionCommand(), a.workerCommand())
+	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.exploreCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.reportCommand(), a.experimentCommand(), a.versionCommand(), a.workerCommand())
+	root.AddCommand(a.daemonCommands()...)
 	a.plantOnDemand(root)
 	return root
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lakebed/trial"
+	"lakebed/trial/bench/death"
 	"lakebed/trial/campaign"
 )
 
@@ -67,7 +69,7 @@ func TestWrongUseExitsWithTwoAndSaysWhatWasMeant(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for command, reason := range map[string]string{
 		"campaing":                             "did you mean campaign?",
-		"xylophone":                            "there are: bench, campaign,",
+		"xylophone":                            "there are: bench, bookie, campaign,",
 		"campaign staedy":                      "did you mean steady?",
 		"campaign canary":                      "is a canary",
 		"campaign --sedes 3":                   "did you mean --seeds?",
@@ -243,7 +245,7 @@ func TestAProfileIsWritten(t *testing.T) {
 func TestEveryCommandTeaches(t *testing.T) {
 	root := (&app{catalogue: fakeCatalogue(), out: io.Discard, err: io.Discard}).rootCommand()
 	for _, c := range root.Commands() {
-		if c.Hidden != (c.Name() == workerName) {
+		if c.Hidden != slices.Contains([]string{workerName, death.WriterCommand}, c.Name()) {
 			t.Errorf("%s: hidden is %v", c.Name(), c.Hidden)
 		}
 		if c.Long == "" || c.Short == "" || !c.Hidden && !strings.Contains(c.Example, "simrun "+c.Name()) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,11 @@ import (
 
 	"github.com/pkg/profile"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"lakebed/reports"
 	"lakebed/trial/bench"
 	"lakebed/trial/campaign"
 )
@@ -38,41 +41,59 @@ type benchFlags struct {
 	thorough   bool
 	require    bool
 	json       bool
+	processes  bool
+	rate       float64
+	inFlight   int
+	length     time.Duration
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "bench [WORKLOAD…]",
-		Short: "Measure the engine on a real disk, beside the raw line",
-		Long: `Measure the engine on this machine's disk, in at most two minutes.
+		Short: "Measure the engine on a real disk and real sockets, beside the machine's own limits",
+		Long: `Measure the engine on this machine's disk and loopback network, in at most three minutes.
 
-Workloads: append (the journal alone and a whole bookie in this process, 1 to 256 entries outstanding, in batches and
-by blocked tasks, 100 B, 1 KiB and 16 KiB, synced), fio (the raw line against fio, if it is installed) and read (from
-the write cache, read ahead, cold). Without arguments all of them run.
+Workloads:
 
-Every arm of append is measured in turns with the raw line: the same groups, one write and one sync each. What counts is
-the ratio of the two. Figures of the default run are quick; quote those of --thorough, on a machine that does nothing else.
+  append   the journal alone and a whole bookie in this process, 1 to 256 entries outstanding, in batches and by blocked
+           tasks, 100 B, 1 KiB and 16 KiB, synced; each beside the raw line: the same groups, one write and one sync each
+  fio      the raw line against fio, if it is installed
+  read     a bookie in this process: from the write cache, read ahead, cold
+  ledger   clients, bookies and a metadata store over loopback TCP: adds of 3/3/2, 5/3/2, 3/3/3 and 1/1/1 in a closed loop
+           (so many in flight) and in an open one (at a rate, latency from when an add was due), beside raw lines of the
+           disk and of the loopback; single reads, and batch reads of 10, 100 and 500, from cache, read ahead, cold
+
+Without arguments all of them run. Cells of one group take turns, so that a drift of the machine hits all of them. Figures
+of the default run are quick; quote those of --thorough, on a machine that does nothing else.
 
 The directory must be on a disk: a memory file system syncs nothing, and the figures then say nothing.`,
-		Example: `  simrun bench                                        # all workloads, about a hundred seconds
+		Example: `  simrun bench                                        # all workloads, in less than three minutes
   simrun bench append --only batches/256              # the arms with a goal
-  simrun bench --thorough --json >bench.json          # rounds of a second; half an hour
+  simrun bench ledger --only ledger/write/3-3-2/100B/1000
+  simrun bench ledger --only write/3-3-2/1KiB/open --rate 20000
+  simrun bench ledger --only write/3-3-2/1KiB --in-flight 200 --processes
+  simrun bench --thorough --json >bench.json          # rounds of a second; more than an hour
+  simrun report bench.json --out report               # the same as Markdown and as a page
   simrun bench append --compare bench.json            # what has changed since
-  simrun bench append --only journal/batches/256/100B --profile cpu
+  simrun bench ledger --only read/100B/cached/batch/100 --profile cpu
   simrun bench world                                  # the simulated world's speed, with one bookie
   simrun bench cluster-world                          # that of simulated clusters`,
 		Args:              cobra.ArbitraryArgs,
-		RunE:              func(c *cobra.Command, names []string) error { return a.bench(c.Context(), f, names) },
+		RunE:              func(c *cobra.Command, names []string) error { return a.bench(c, f, names) },
 		ValidArgsFunction: completeWorkloads,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.dir, "dir", ".", "directory on the disk to measure; a fresh directory in it is used and removed")
-	flags.StringVar(&f.only, "only", "", "measure only arms of append whose name contains this, such as journal/batches/256/1KiB")
-	flags.BoolVar(&f.thorough, "thorough", false, "rounds of a second, 15 or more of each arm")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of contents, orders and resampling")
+	flags.StringVar(&f.only, "only", "", "measure only what has this in its name, such as journal/batches/256/1KiB or ledger/read")
+	flags.BoolVar(&f.thorough, "thorough", false, "rounds of a second, 15 or more of each arm; of ledgers every cell")
+	flags.DurationVar(&f.length, "length", 0, "length of a round, such as 500ms; all rounds are then run, however long it takes")
+	flags.BoolVar(&f.processes, "processes", false, "ledger: bookies and the metadata store are processes of their own")
+	flags.Float64Var(&f.rate, "rate", 0, "ledger: adds a second of the open loop, instead of 25, 50 and 75 % of what the closed one reached")
+	flags.IntVar(&f.inFlight, "in-flight", 0, "ledger: adds in flight in the closed loop, instead of 1, 64 and 1000")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of contents, arrivals, orders and resampling")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
-	flags.StringVar(&f.compare, "compare", "", "a report printed with --json: say what has changed since")
+	flags.StringVar(&f.compare, "compare", "", "a result printed with --json: say what has changed since")
 	flags.BoolVar(&f.require, "require-goals", false, "exit with 1 if a goal is missed")
 	flags.StringVar(&f.profile, "profile", "", "write a profile of this process: "+profileNames())
 	flags.StringVar(&f.profileDir, "profile-dir", benchProfileDir, "where the profile goes; made if it is missing")
@@ -88,51 +109,94 @@ func completeWorkloads(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) bench(ctx context.Context, f benchFlags, names []string) error {
+func (a *app) bench(c *cobra.Command, f benchFlags, names []string) error {
 	workloads, err := bench.ParseWorkloads(names)
 	if err != nil {
 		return benchError(err)
 	}
-	var before *bench.Report
+	if f.processes && f.profile != "" {
+		return fmt.Errorf("%w: --profile is of this process, and with --processes the bookies are in others", campaign.ErrUsage)
+	}
+	var before *reports.Result
 	if f.compare != "" {
-		read, err := bench.ReadReport(f.compare)
-		if err != nil {
-			return benchError(err)
+		if before, err = readBenchResult(f.compare); err != nil {
+			return err
 		}
-		before = &read
 	}
 	stopProfile, err := a.startBenchProfile(f)
 	if err != nil {
 		return err
 	}
 	defer stopProfile()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	progress := newBenchProgress(a.err)
-	report, err := bench.Run(ctx, bench.Options{
-		Dir: f.dir, Workloads: workloads, Only: f.only, Thorough: f.thorough, Seed: f.seed, Progress: progress.show,
+	result, err := bench.Run(ctx, bench.Options{
+		Dir: f.dir, Workloads: workloads, Only: f.only, Thorough: f.thorough, Seed: f.seed, Length: f.length, Progress: progress.show,
+		Command: commandLine(c, names), Processes: f.processes, Rate: f.rate, InFlight: f.inFlight,
 	})
 	progress.end()
 	if err != nil {
 		return sayInterrupted(ctx, benchError(err))
 	}
-	if f.require && report.GoalsMet() < len(report.Goals) {
+	if f.require && result.GoalsMet() < len(result.Goals) {
 		a.code = campaign.ExitBroken
 	}
-	return a.printBench(f, &report, before)
+	return a.printBench(f.json, &result, before)
 }
 
-func (a *app) printBench(f benchFlags, report, before *bench.Report) error {
-	if f.json {
-		return a.printJSON(report)
+// commandLine is what a user would type to have the same again: the flags that were given, but for those that only say
+// where the answer goes.
+func commandLine(c *cobra.Command, names []string) string {
+	words := append([]string{c.CommandPath()}, names...)
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "json", "compare", "require-goals", "profile", "profile-dir", "dir":
+		default:
+			words = append(words, "--"+f.Name)
+			if f.Value.Type() != "bool" {
+				words = append(words, f.Value.String())
+			} else if f.Value.String() != "true" {
+				words[len(words)-1] += "=" + f.Value.String()
+			}
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// readBenchResult reads what to compare with. What older versions printed had another form.
+func readBenchResult(path string) (*reports.Result, error) {
+	result, err := reports.ReadResult(path)
+	if err == nil {
+		return &result, nil
 	}
-	if err := report.Print(a.out); err != nil {
+	text, failed := os.ReadFile(path)
+	var former struct {
+		Clock   *string          `json:"clock"`
+		Appends *json.RawMessage `json:"appends"`
+		Reads   *json.RawMessage `json:"reads"`
+	}
+	if failed == nil && json.Unmarshal(text, &former) == nil && former.Clock != nil && (former.Appends != nil || former.Reads != nil) {
+		return nil, fmt.Errorf("%w: %s is a report of an older simrun, which kept no samples to compare with; measure that version again", campaign.ErrUsage, path)
+	}
+	return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
+}
+
+// printBench prints a result, and what has changed since another one.
+func (a *app) printBench(asJSON bool, result, before *reports.Result) error {
+	if asJSON {
+		return reports.WriteJSON(a.out, result)
+	}
+	if err := result.Print(a.out); err != nil {
 		return err
 	}
 	if before == nil {
 		return nil
 	}
-	return report.PrintComparison(a.out, before)
+	if _, err := fmt.Fprintln(a.out); err != nil {
+		return err
+	}
+	return reports.PrintComparison(a.out, before, result)
 }
 
 // benchError translates the classes of errors into those that the exit code is made of.
@@ -177,7 +241,7 @@ thread, as campaigns start them.`,
 			if process != "" {
 				return a.benchWorldProcess(c.Context(), bench.WorldKind(process), length)
 			}
-			return a.benchWorld(c.Context(), length, asJSON)
+			return a.benchWorld(c, length, asJSON)
 		},
 	}
 	c.Flags().DurationVar(&length, "length", benchWorldLength, "CPU time for each process")
@@ -195,7 +259,7 @@ func (a *app) benchWorldProcess(ctx context.Context, kind bench.WorldKind, lengt
 	return a.printJSON(figures)
 }
 
-func (a *app) benchWorld(ctx context.Context, length time.Duration, asJSON bool) error {
+func (a *app) benchWorld(c *cobra.Command, length time.Duration, asJSON bool) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("%w: find this program, to start it again: %w", campaign.ErrEnvironment, err)
@@ -203,16 +267,14 @@ func (a *app) benchWorld(ctx context.Context, length time.Duration, asJSON bool)
 	command := func(kind bench.WorldKind, length time.Duration) []string {
 		return []string{executable, "bench", "world", "--process", string(kind), "--length", length.String()}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	report, err := bench.MeasureWorlds(ctx, command, length)
 	if err != nil {
 		return sayInterrupted(ctx, benchError(err))
 	}
-	if asJSON {
-		return a.printJSON(report)
-	}
-	return report.Print(a.out)
+	result := report.Result(commandLine(c, nil))
+	return a.printBench(asJSON, &result, nil)
 }
 
 // benchProgress shows a bar on a terminal, and nothing elsewhere.

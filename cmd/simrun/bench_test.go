@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"lakebed/reports"
 	"lakebed/trial/bench"
 	"lakebed/trial/campaign"
 )
@@ -34,18 +35,19 @@ func TestBenchPrintsTheSameFiguresForReadersAndPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r bench.Report
-	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Appends) != 1 {
-		t.Fatalf("error %v, printed %s", err, text)
-	}
 	before := filepath.Join(dir, "before.json")
 	if err := os.WriteFile(before, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	r, err := reports.ReadResult(before)
+	if err != nil || len(r.Groups) != 1 || r.Command != "bench append --only journal/batches/16/100B" {
+		t.Fatalf("error %v, command %q, printed %s", err, r.Command, text)
+	}
 	profiles := filepath.Join(dir, "profiles")
 	text, _, err = benchWith(t, "append", "--dir", dir, "--only", "journal/batches/16/100B", "--compare", before,
 		"--profile", "cpu", "--profile-dir", profiles)
-	if err != nil || strings.Count(text, "journal/batches/16/100B") != 2 || !strings.Contains(text, "against the run of") {
+	if err != nil || !strings.Contains(text, "Appends to the journal") || !strings.Contains(text, "figures compared") ||
+		!strings.Contains(text, "journal/batches/16/100B  by raw") {
 		t.Errorf("error %v, printed:\n%s", err, text)
 	}
 	if info, err := os.Stat(filepath.Join(profiles, "cpu.pprof")); err != nil || info.Size() == 0 {
@@ -62,6 +64,9 @@ func TestBenchRefusesWhatItDoesNotKnow(t *testing.T) {
 		{"--profile", "gpu", "--dir", dir},
 		{"--compare", filepath.Join(dir, "missing.json"), "--dir", dir},
 		{"world", "--process", "flat"},
+		{"ledger", "--rate", "-1", "--dir", dir},
+		{"ledger", "--in-flight", "1000000", "--dir", dir},
+		{"ledger", "--processes", "--profile", "cpu", "--dir", dir},
 	} {
 		if _, _, err := benchWith(t, arguments...); err == nil || !isUsage(err) {
 			t.Errorf("%v: %v", arguments, err)
@@ -72,6 +77,41 @@ func TestBenchRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestWholeLedgersAreMeasuredByName, with the goals of what was measured and a profile on demand.
+func TestWholeLedgersAreMeasuredByName(t *testing.T) {
+	dir := t.TempDir()
+	profiles := filepath.Join(dir, "profiles")
+	text, a, err := benchWith(t, "ledger", "--dir", dir, "--only", "ledger/write/3-3-2/100B/1000", "--length", "10ms", "--require-goals",
+		"--profile", "cpu", "--profile-dir", profiles)
+	if err != nil || !strings.Contains(text, "CPU of an acknowledged add") || !strings.Contains(text, "Raw lines") {
+		t.Errorf("error %v, printed:\n%s", err, text)
+	}
+	if missed := strings.Contains(text, "0 of 1 goals met"); missed != (a.code == campaign.ExitBroken) {
+		t.Errorf("exit code %d after:\n%s", a.code, text)
+	}
+	if info, err := os.Stat(filepath.Join(profiles, "cpu.pprof")); err != nil || info.Size() == 0 {
+		t.Errorf("no profile: %v", err)
+	}
+}
+
+// TestAReportOfAnOlderVersionIsToldFromOtherFiles: it kept no samples, and nothing else can be done about it.
+func TestAReportOfAnOlderVersionIsToldFromOtherFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "before.json")
+	for text, want := range map[string]string{
+		`{"started":"2026-01-02T03:04:05Z","clock":"wall clock of this machine","appends":[{"name":"x"}]}`: "older simrun",
+		`{"clock":"wall"}`: "not a result",
+		`no JSON`:          "not a result",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := benchWith(t, "append", "--compare", path)
+		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }
 

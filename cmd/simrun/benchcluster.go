@@ -38,7 +38,7 @@ run in this process and profile it.`,
 		Example: `  simrun bench cluster-world                                     # all three, a quarter of a minute
   simrun bench cluster-world steady --length 20s --json
   simrun bench cluster-world cluster --profile cpu                # then: go tool pprof -top profiles/cpu.pprof`,
-		RunE: func(c *cobra.Command, names []string) error { return a.benchClusterWorld(c.Context(), f, names) },
+		RunE: func(c *cobra.Command, names []string) error { return a.benchClusterWorld(c, f, names) },
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, k := range bench.ClusterKinds() {
@@ -55,7 +55,7 @@ run in this process and profile it.`,
 	return c
 }
 
-func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []string) error {
+func (a *app) benchClusterWorld(c *cobra.Command, f clusterFlags, names []string) error {
 	kinds, err := bench.ParseClusterKinds(names)
 	if err != nil {
 		return benchError(err)
@@ -63,7 +63,7 @@ func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []str
 	if f.length <= 0 {
 		return fmt.Errorf("%w: --length %s: must be longer than nothing", campaign.ErrUsage, f.length)
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	measure, err := clusterMeasure(ctx, f)
 	if err != nil {
@@ -78,10 +78,8 @@ func (a *app) benchClusterWorld(ctx context.Context, f clusterFlags, names []str
 	if err != nil {
 		return sayInterrupted(ctx, benchError(err))
 	}
-	if f.json {
-		return a.printJSON(&report)
-	}
-	return report.Print(a.out)
+	result := report.Result(commandLine(c, names))
+	return a.printBench(f.json, &result, nil)
 }
 
 // clusterMeasure measures in other processes, which only this one's profile would not see.

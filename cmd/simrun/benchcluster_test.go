@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"lakebed/trial/bench"
+	"lakebed/reports"
 )
 
 // TestAClusterIsMeasuredInThisProcessForAProfiler, with one JSON object for programs.
 func TestAClusterIsMeasuredInThisProcessForAProfiler(t *testing.T) {
 	profiles := filepath.Join(t.TempDir(), "profiles")
 	text, _, err := benchWith(t, "cluster-world", "sequential", "--length", "1ms", "--json", "--profile", "mem", "--profile-dir", profiles)
-	var r bench.ClusterReport
-	if err != nil || json.Unmarshal([]byte(text), &r) != nil || len(r.Worlds) != 1 || r.Worlds[0].Acked == 0 {
-		t.Fatalf("error %v, printed %s", err, text)
+	var r reports.Result
+	if err != nil || json.Unmarshal([]byte(text), &r) != nil || r.Check() != nil || len(r.Groups) != 1 || len(r.Groups[0].Cells) != 1 {
+		t.Fatalf("error %v, %v, printed %s", err, r.Check(), text)
 	}
 	if info, err := os.Stat(filepath.Join(profiles, "mem.pprof")); err != nil || info.Size() == 0 {
 		t.Errorf("no profile: %v", err)

@@ -118,7 +118,6 @@ func open(t *testing.T, v view, results ...reports.Result) *opened {
 		media = "print"
 	}
 	err := chromedp.Do(ctx,
-		command(network.Enable, network.EnableParams{}), command(log.Enable, log.EnableParams{}), command(runtime.Enable, runtime.EnableParams{}),
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.noScript}),
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: v.width, Height: v.height, DeviceScaleFactor: 1}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -157,7 +156,7 @@ func (o *opened) note(event any) {
 	case *network.EventRequestWillBeSent:
 		o.requests = append(o.requests, e.Request.URL)
 	case *runtime.EventExceptionThrown:
-		o.messages = append(o.messages, e.ExceptionDetails.Error())
+		o.messages = append(o.messages, e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
 		o.messages = append(o.messages, fmt.Sprint("console: ", e.Type))
 	case *log.EventEntryAdded:

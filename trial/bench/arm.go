@@ -1,6 +1,11 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"lakebed/reports"
+)
 
 // Subject is what an arm measures.
 type Subject string
@@ -28,10 +33,10 @@ const (
 
 // Arm is one thing to measure.
 type Arm struct {
-	Subject      Subject    `json:"subject"`
-	Outstanding  int        `json:"outstanding"`
-	Submission   Submission `json:"submission"`
-	PayloadBytes int        `json:"payload_bytes"`
+	Subject      Subject
+	Outstanding  int
+	Submission   Submission
+	PayloadBytes int
 }
 
 // Name is the arm's name on the command line and in files.
@@ -39,17 +44,19 @@ func (a Arm) Name() string {
 	return fmt.Sprintf("%s/%s/%d/%s", a.Subject, a.Submission, a.Outstanding, sizeName(a.PayloadBytes))
 }
 
-// sizeName writes a size as the tables do.
-func sizeName(bytes int) string {
-	switch {
-	case bytes >= 1<<20 && bytes%(1<<20) == 0:
-		return fmt.Sprintf("%dMiB", bytes>>20)
-	case bytes >= 1<<10 && bytes%(1<<10) == 0:
-		return fmt.Sprintf("%dKiB", bytes>>10)
-	default:
-		return fmt.Sprintf("%dB", bytes)
+// armPayloads are the lengths of the entries that arms append.
+var armPayloads = []int{100, 1 << 10, 16 << 10}
+
+// sizeWords is a size as tables say it.
+func sizeWords(bytes int) string {
+	if bytes >= 1<<10 && bytes%(1<<10) == 0 {
+		return fmt.Sprintf("%d KiB", bytes>>10)
 	}
+	return fmt.Sprintf("%d B", bytes)
 }
+
+// sizeName writes a size as names do.
+func sizeName(bytes int) string { return strings.ReplaceAll(sizeWords(bytes), " ", "") }
 
 // split says how many tasks the arm has and how many entries each hands in at a time.
 func (a Arm) split() (tasks, batch int) {
@@ -62,8 +69,8 @@ func (a Arm) split() (tasks, batch int) {
 
 // Goal is what an arm's ratio to the raw line should reach.
 type Goal struct {
-	Median float64 `json:"median"`
-	Lower  float64 `json:"lower"` // bound of the interval; zero: none asked for
+	Median float64
+	Lower  float64 // bound of the interval; zero: none asked for
 }
 
 // Goal returns the arm's goal, if it has one: those with the most outstanding entries do.
@@ -79,13 +86,13 @@ func (a Arm) Goal() (Goal, bool) {
 }
 
 // Met reports whether the interval reaches the goal.
-func (g Goal) Met(ratio Interval) bool { return ratio.Median >= g.Median && ratio.Low >= g.Lower }
+func (g Goal) Met(ratio reports.Figure) bool { return ratio.Value >= g.Median && ratio.Low >= g.Lower }
 
 func (g Goal) String() string {
 	if g.Lower == 0 {
-		return fmt.Sprintf("median %.2f", g.Median)
+		return fmt.Sprintf("%.2f", g.Median)
 	}
-	return fmt.Sprintf("median %.2f, lower bound %.2f", g.Median, g.Lower)
+	return fmt.Sprintf("%.2f, lower bound at least %.2f", g.Median, g.Lower)
 }
 
 // outstandingMost is the number of outstanding entries at which the goals are set.
@@ -97,7 +104,7 @@ func Arms() []Arm {
 	for _, subject := range []Subject{Journal, Bookie} {
 		for _, outstanding := range []int{outstandingMost, 64, 16, 1} {
 			for _, submission := range []Submission{Batches, Blocked} {
-				for _, payload := range []int{100, 1 << 10, 16 << 10} {
+				for _, payload := range armPayloads {
 					a := Arm{subject, outstanding, submission, payload}
 					if _, ok := a.Goal(); ok {
 						goals = append(goals, a)

@@ -1,6 +1,10 @@
 package bench
 
-import "testing"
+import (
+	"testing"
+
+	"lakebed/reports"
+)
 
 // TestEveryCombinationIsAnArmOnce, those with a goal first.
 func TestEveryCombinationIsAnArmOnce(t *testing.T) {
@@ -52,14 +56,14 @@ func TestAGoalIsMissedByTheMedianOrByTheLowerBound(t *testing.T) {
 	blocked, _ := Arm{Outstanding: 256, Submission: Blocked}.Goal()
 	for _, c := range []struct {
 		goal  Goal
-		ratio Interval
+		ratio reports.Figure
 		met   bool
 	}{
-		{batches, Interval{Median: 0.85, Low: 0.80}, true},
-		{batches, Interval{Median: 0.849, Low: 0.84}, false},
-		{batches, Interval{Median: 0.95, Low: 0.799}, false},
-		{blocked, Interval{Median: 0.70, Low: 0.10}, true},
-		{blocked, Interval{Median: 0.699, Low: 0.69}, false},
+		{batches, reports.Figure{Value: 0.85, Low: 0.80}, true},
+		{batches, reports.Figure{Value: 0.849, Low: 0.84}, false},
+		{batches, reports.Figure{Value: 0.95, Low: 0.799}, false},
+		{blocked, reports.Figure{Value: 0.70, Low: 0.10}, true},
+		{blocked, reports.Figure{Value: 0.699, Low: 0.69}, false},
 	} {
 		if c.goal.Met(c.ratio) != c.met {
 			t.Errorf("goal %v, ratio %+v: met is %v", c.goal, c.ratio, !c.met)

@@ -3,10 +3,10 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
-	"runtime"
 	"slices"
 	"time"
+
+	"lakebed/reports"
 )
 
 // What simulated clusters should reach.
@@ -36,13 +36,13 @@ func ParseClusterKinds(names []string) ([]WorldKind, error) {
 // ClusterFigures is what one kind of world showed. Simulated time is virtual; all else says which clock it is of.
 type ClusterFigures struct {
 	WorldFigures
-	CPUMillisPerWorld     float64 `json:"cpu_millis_per_world"`
-	CPUMicrosPerAck       float64 `json:"cpu_micros_per_acked_append"`
-	CPUMicrosPerOperation float64 `json:"cpu_micros_per_operation"`
-	EventsPerAck          float64 `json:"events_per_acked_append"`
-	SimulatedPerCPU       float64 `json:"simulated_seconds_per_cpu_second"`
-	SimulatedPerWall      float64 `json:"simulated_seconds_per_wall_second"`
-	VirtualMicrosPerAck   float64 `json:"virtual_micros_per_acked_append"`
+	CPUMillisPerWorld     float64
+	CPUMicrosPerAck       float64
+	CPUMicrosPerOperation float64
+	EventsPerAck          float64
+	SimulatedPerCPU       float64
+	SimulatedPerWall      float64
+	VirtualMicrosPerAck   float64
 }
 
 func clusterFigures(f WorldFigures) ClusterFigures {
@@ -61,21 +61,16 @@ func clusterFigures(f WorldFigures) ClusterFigures {
 // ClusterReport is the speed of simulated clusters, each kind of world in one process of one thread, as campaigns run
 // them.
 type ClusterReport struct {
-	Clock  string           `json:"clock"`
-	CPUs   int              `json:"cpus"`
-	Others float64          `json:"others_cpu_share"` // of all processors meanwhile
-	Shape  string           `json:"shape"`            // of the steady and the sequential world
-	Worlds []ClusterFigures `json:"worlds"`
+	Started time.Time
+	Seconds float64
+	Others  float64 // of all processors meanwhile
+	Worlds  []ClusterFigures
 }
 
 // MeasureClusters measures each kind with a function: in another process, or in this one for a profiler.
 func MeasureClusters(kinds []WorldKind, measure func(WorldKind) (WorldFigures, error)) (ClusterReport, error) {
-	q := steadyQuorum
-	r := ClusterReport{
-		Clock: "CPU time of the whole process, starts and collections included", CPUs: runtime.NumCPU(),
-		Shape: fmt.Sprintf("%d/%d/%d", q.Ensemble, q.Write, q.Ack), Worlds: []ClusterFigures{},
-	}
-	machine := machineUsageNow()
+	r := ClusterReport{Started: time.Now()}
+	others := reports.WatchOthers()
 	for _, kind := range kinds {
 		f, err := measure(kind)
 		if err != nil {
@@ -83,7 +78,7 @@ func MeasureClusters(kinds []WorldKind, measure func(WorldKind) (WorldFigures, e
 		}
 		r.Worlds = append(r.Worlds, clusterFigures(f))
 	}
-	r.Others = othersShare(machine, machineUsageNow(), r.CPUs)
+	r.Others, r.Seconds = others.Share(), time.Since(r.Started).Seconds()
 	return r, nil
 }
 
@@ -92,8 +87,8 @@ func InAnotherProcess(ctx context.Context, command WorldCommand, length time.Dur
 	return func(kind WorldKind) (WorldFigures, error) { return measureElsewhere(ctx, command(kind, length)) }
 }
 
-// about says what a kind of world does.
-func (k WorldKind) about() string {
+// aboutCluster says what a kind of world with a cluster does.
+func (k WorldKind) aboutCluster() string {
 	switch k {
 	case ClusterWorld:
 		return "trials of scenario " + clusterScenario + ", with faults, the last look and the checkers"
@@ -107,54 +102,58 @@ func (k WorldKind) about() string {
 
 // goals are those of an acknowledged append and of simulated by wall time, where they mean something: a trial does much
 // besides appending, and a writer of many appends compresses no time.
-func (k WorldKind) goals() (ack, ratio string) {
-	ack, ratio = "-", "-"
-	if k != ClusterWorld {
-		ack = fmt.Sprint(clusterAckGoalMicros)
+func (f ClusterFigures) goals(c reports.Cell) (goals []reports.Goal) {
+	if f.Kind != ClusterWorld {
+		figure, _ := c.Figure(figureCPUAnAck)
+		goals = append(goals, worldGoal("CPU of an acknowledged append, world "+string(f.Kind), c, figure, clusterAckGoalMicros))
 	}
-	if k != SteadyWorld {
-		ratio = fmt.Sprint(clusterSimulatedRatio)
+	if f.Kind != SteadyWorld {
+		figure, _ := c.Figure(figureSimulatedByWall)
+		goals = append(goals, worldGoal("simulated by wall time, world "+string(f.Kind), c, figure, clusterSimulatedRatio))
 	}
-	return ack, ratio
+	return goals
 }
 
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+// Names of figures with a goal.
+const (
+	figureCPUAnAck        = "CPU an append"
+	figureSimulatedByWall = "simulated by wall"
+)
 
-// Print writes the report for a reader.
-func (r *ClusterReport) Print(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("speed of simulated clusters; %s; others used %.0f %% of the CPUs", r.Clock, 100*r.Others)
-	rows := [][]string{{
-		"world", "ms/world", "µs/ack", "goal", "µs/op", "events/ack", "sim/wall", "goal", "sim/CPU", "virtual µs/ack",
+func (f ClusterFigures) cell() reports.Cell {
+	return reports.Cell{Name: "cluster-world/" + string(f.Kind), Labels: []reports.Setting{{Name: "world", Value: string(f.Kind)}}, Figures: []reports.Figure{
+		once("CPU a world", "ms", reports.ClockCPU, reports.LowerBetter, f.CPUMillisPerWorld),
+		once(figureCPUAnAck, unitMicros, reports.ClockCPU, reports.LowerBetter, f.CPUMicrosPerAck),
+		once("CPU an operation", unitMicros, reports.ClockCPU, reports.LowerBetter, f.CPUMicrosPerOperation),
+		reports.SingleFigure("events an append", unitRatio, reports.ClockNone, reports.LowerBetter, f.EventsPerAck),
+		once(figureSimulatedByWall, unitRatio, reports.ClockWall, reports.HigherBetter, f.SimulatedPerWall),
+		once("simulated by CPU", unitRatio, reports.ClockCPU, reports.HigherBetter, f.SimulatedPerCPU),
+		once("time an append", unitMicros, reports.ClockVirtual, reports.NeitherBetter, f.VirtualMicrosPerAck),
+		count("worlds", int64(f.Worlds)), count("operations", f.Operations), count("acknowledged appends", f.Acked),
+		once("simulated", "s", reports.ClockVirtual, reports.NeitherBetter, f.SimulatedSeconds),
 	}}
-	for _, f := range r.Worlds {
-		ackGoal, ratioGoal := f.Kind.goals()
-		rows = append(rows, []string{
-			string(f.Kind), fmt.Sprintf("%.1f", f.CPUMillisPerWorld), fmt.Sprintf("%.1f", f.CPUMicrosPerAck), ackGoal,
-			fmt.Sprintf("%.1f", f.CPUMicrosPerOperation), fmt.Sprintf("%.1f", f.EventsPerAck),
-			fmt.Sprintf("%.1f", f.SimulatedPerWall), ratioGoal, fmt.Sprintf("%.1f", f.SimulatedPerCPU),
-			fmt.Sprintf("%.0f", f.VirtualMicrosPerAck),
-		})
-	}
-	p.table(rows)
-	p.line("ms and µs: CPU; ack: an acknowledged append; op: a client operation; sim: simulated seconds")
+}
+
+// Result is the report for whoever shows or keeps it.
+func (r *ClusterReport) Result(command string) reports.Result {
+	out := worldResult("bench-cluster-world", "Speed of simulated clusters", command, r.Started, r.Seconds, r.Others)
+	g := reports.Group{Name: "Worlds with a cluster", Note: "An append is an acknowledged one. CPU is that of the whole process, its start and collections included. " +
+		"Simulated time of steady and sequential worlds is that of the appends alone."}
 	failed := 0
 	for _, f := range r.Worlds {
-		p.line("  %s: %s", f.Kind, f.Kind.about())
-		p.line("    %s, %d operations, of which %d acknowledged appends, in %.1f simulated seconds",
-			counted(f.Worlds, "world"), f.Operations, f.Acked, f.SimulatedSeconds)
+		cell := f.cell()
+		g.Cells = append(g.Cells, cell)
+		out.Goals = append(out.Goals, f.goals(cell)...)
+		out.Notes = append(out.Notes, fmt.Sprintf("%s: %s", f.Kind, f.Kind.about()))
 		failed += f.Failed
 	}
-	p.line("steady and sequential: %s on %d bookies, SSDs and a local network;", r.Shape, steadyBookies)
-	p.line("  their simulated time is that of the appends alone")
+	out.Groups = []reports.Group{g}
+	q := steadyQuorum
+	out.Settings = append(out.Settings, reports.Setting{
+		Name: "steady and sequential", Value: fmt.Sprintf("%d/%d/%d on %d bookies, SSDs and a local network", q.Ensemble, q.Write, q.Ack, steadyBookies),
+	})
 	if failed > 0 {
-		p.line("WARNING: %d worlds failed; run simrun campaign %s", failed, clusterScenario)
+		out.Notes = append(out.Notes, fmt.Sprintf("%d WORLDS failed; run simrun campaign %s", failed, clusterScenario))
 	}
-	return p.err
+	return out
 }

@@ -1,5 +1,6 @@
 // Package bench measures the engine on a real machine: the journal alone and a whole bookie in this process, the raw
-// line beside both, fio beside the raw line, reads, and the speed of the simulated world, with one bookie or a cluster in it.
+// line beside both, fio beside the raw line, reads, whole ledgers over loopback TCP (package ledgers), and the speed of the
+// simulated world, with one bookie or a cluster in it. What it finds is a reports.Result.
 //
 // # What it promises
 //
@@ -8,14 +9,17 @@
 //   - A rate is never quoted alone. Each round of an arm has a round of the raw line next to it, which writes the very
 //     groups that the arm's journal wrote, in their order: one pwritev and one fdatasync a group. Rounds go arm, raw,
 //     raw, arm, so that a drift of the machine hits both alike.
-//   - A ratio is the median over the pairs, with a bootstrap interval of 95 % (percentiles of resampled medians, seeded).
+//   - A figure keeps one sample a round, so that two results can be compared later. It is their median, with a bootstrap
+//     interval of 95 % (reports.NewFigure). A ratio is that of the pairs' ratios. Percentiles for which one round has too
+//     few entries, and what happened in the background, are of all rounds together.
 //   - The bytes compared are those of whole groups: headers, framing and padding count on both sides.
 //
 // # What it does not promise
 //
 //   - Latencies are of a closed loop: they hold at the stated number of outstanding entries and say nothing about
 //     arrivals that do not wait.
-//   - Another process on the machine is not noticed, only spread over both sides of each pair.
+//   - What other processes did meanwhile spreads over both sides of each pair. How much they used is in the result, which
+//     warns when it was much; it cannot be taken out of the figures.
 //
 // # An arm
 //

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lakebed/engine/record"
+	"lakebed/reports"
 )
 
 // Bounds within which the ratio of fio to the raw line is expected.
@@ -21,51 +22,49 @@ const (
 // fioGroupBytes is used where no arm has been measured that says how large groups are.
 const fioGroupBytes = 128 << 10
 
-// FioResult compares the raw line with fio, which others trust.
-type FioResult struct {
-	Missing           string   `json:"missing,omitempty"` // why there is no figure
-	Version           string   `json:"version,omitempty"`
-	Command           string   `json:"command,omitempty"`
-	GroupBytes        int64    `json:"group_bytes,omitempty"`
-	Pairs             int      `json:"pairs,omitempty"`
-	FioBytesPerSecond float64  `json:"fio_bytes_per_second,omitempty"`
-	RawBytesPerSecond float64  `json:"raw_bytes_per_second,omitempty"`
-	Ratio             Interval `json:"ratio"`            // fio by raw
-	RatioOneBuffer    Interval `json:"ratio_one_buffer"` // fio by a raw line that, like fio, writes one buffer again and again
-	Agrees            bool     `json:"agrees"`
+// figureFioByRaw is the figure that says whether the raw line is what others would measure.
+const figureFioByRaw = "fio by raw"
+
+// fioResult compares the raw line with fio, which others trust.
+type fioResult struct {
+	missing    string // why there is no figure
+	version    string
+	command    string
+	groupBytes int64
+	fios, raws []float64 // bytes a second, in pairs
+	hots       []float64 // of a raw line that, like fio, writes one buffer again and again
 }
 
 // fio interleaves fio with the raw line, at one group size, on the same blocks of the same file.
 func (r *run) fio(ctx context.Context) error {
-	if !r.options.wants(FioLine) {
+	if !r.plan.fio {
 		return nil
 	}
 	r.step("fio beside the raw line")
-	result := &FioResult{GroupBytes: r.typicalGroup()}
-	r.report.Fio = result
+	result := &fioResult{groupBytes: r.typicalGroup()}
+	r.fioFound = result
 	program, err := exec.LookPath("fio")
 	if err != nil {
-		result.Missing = "fio is not installed (Debian: apt-get install fio); the raw line stands without a witness"
+		result.missing = "fio is not installed (Debian: apt-get install fio); the raw line stands without a witness"
 		return nil
 	}
 	version, err := exec.CommandContext(ctx, program, "--version").Output()
 	if err != nil {
 		return fmt.Errorf("%w: ask %s for its version: %w", ErrEnvironment, program, err)
 	}
-	result.Version = strings.TrimSpace(string(version))
-	arguments := fioArguments(r.raw, result.GroupBytes, r.pace.fioRound)
-	result.Command = "fio " + strings.Join(arguments, " ")
+	result.version = strings.TrimSpace(string(version))
+	arguments := fioArguments(r.raw, result.groupBytes, r.pace.fioRound)
+	result.command = "fio " + strings.Join(arguments, " ")
 	return r.fioPairs(ctx, result, program, arguments)
 }
 
-func (r *run) fioPairs(ctx context.Context, result *FioResult, program string, arguments []string) error {
-	var fios, raws, ratios, hotRatios []float64
-	group := []int64{result.GroupBytes}
+func (r *run) fioPairs(ctx context.Context, result *fioResult, program string, arguments []string) error {
+	group := []int64{result.groupBytes}
 	rate := func(line *rawLine) (float64, error) {
 		round, err := line.run(group, r.pace.fioRound)
 		return perSecond(round.bytes, round.elapsed), err
 	}
-	hotLine := r.raw.withOneBuffer(result.GroupBytes)
+	hotLine := r.raw.withOneBuffer(result.groupBytes)
 	measureFio := func() (float64, error) { return runFio(ctx, program, arguments) }
 	measureRaw := func() (float64, error) { return rate(r.raw) }
 	for i := range r.pace.fioPairs {
@@ -77,15 +76,42 @@ func (r *run) fioPairs(ctx context.Context, result *FioResult, program string, a
 		if err != nil {
 			return err
 		}
-		fios, raws = append(fios, fio), append(raws, raw)
-		ratios, hotRatios = append(ratios, fio/raw), append(hotRatios, fio/hot)
+		result.fios, result.raws, result.hots = append(result.fios, fio), append(result.raws, raw), append(result.hots, hot)
 	}
-	result.Pairs = len(ratios)
-	result.FioBytesPerSecond, result.RawBytesPerSecond = median(fios), median(raws)
-	result.Ratio = medianInterval(ratios, r.options.Seed)
-	result.RatioOneBuffer = medianInterval(hotRatios, r.options.Seed)
-	result.Agrees = result.Ratio.High >= fioRatioLow && result.Ratio.Low <= fioRatioHigh
 	return nil
+}
+
+func (f *fioResult) ratios(by []float64) []float64 {
+	var ratios []float64
+	for i, fio := range f.fios {
+		ratios = append(ratios, fio/by[i])
+	}
+	return ratios
+}
+
+func (f *fioResult) cell(m maker) reports.Cell {
+	return reports.Cell{
+		Name: string(FioLine), Labels: []reports.Setting{{Name: "program", Value: f.version}, {Name: "group", Value: fmt.Sprintf("%d B", f.groupBytes)}},
+		Figures: []reports.Figure{
+			m.wall("fio", unitBytesRate, reports.NeitherBetter, f.fios), m.wall("raw", unitBytesRate, reports.HigherBetter, f.raws),
+			m.wall(figureFioByRaw, unitRatio, reports.NeitherBetter, f.ratios(f.raws)),
+			m.wall("by raw of one buffer", unitRatio, reports.NeitherBetter, f.ratios(f.hots)),
+		},
+	}
+}
+
+// note says whether the two agree.
+func (f *fioResult) note(m maker) string {
+	if f.missing != "" {
+		return "NO FIO FIGURE: " + f.missing
+	}
+	cell := f.cell(m)
+	ratio, _ := cell.Figure(figureFioByRaw)
+	verdict := "overlaps"
+	if ratio.High < fioRatioLow || ratio.Low > fioRatioHigh {
+		verdict = "DOES NOT OVERLAP"
+	}
+	return fmt.Sprintf("fio by raw %s %.1f to %.1f; as it was run: %s", verdict, fioRatioLow, fioRatioHigh, f.command)
 }
 
 // inTurn measures two things, first one first, then the other first.
@@ -102,11 +128,11 @@ func inTurn(i int, a, b func() (float64, error)) (first, second float64, err err
 	return first, second, err
 }
 
-// typicalGroup is the mean group of the arm of 1 KiB in batches, in whole pages.
+// typicalGroup is the usual group of the arm of 1 KiB in batches, in whole pages.
 func (r *run) typicalGroup() int64 {
-	for _, a := range r.report.Appends {
-		if a.Subject == Journal && a.Submission == Batches && a.PayloadBytes == 1<<10 && hasGoal(a.Arm) {
-			return max(record.Align, int64(a.GroupBytesMean)&^(record.Align-1))
+	for i := range r.appends {
+		if a := &r.appends[i]; a.arm == (Arm{Journal, outstandingMost, Batches, 1 << 10}) {
+			return max(record.Align, int64(reports.Median(a.each(pair.groupMean)))&^(record.Align-1))
 		}
 	}
 	return fioGroupBytes

@@ -27,7 +27,7 @@ func TestARateIsReadFromFiosReport(t *testing.T) {
 // fioRun is a run with just what the comparison with fio needs.
 func fioRun(t *testing.T) *run {
 	t.Helper()
-	return &run{raw: newRaw(t, 4<<20), pace: pace{fioRound: 100 * time.Millisecond, fioPairs: 2}}
+	return &run{raw: newRaw(t, 4<<20), plan: plan{fio: true}, pace: pace{fioRound: 100 * time.Millisecond, fioPairs: 2}}
 }
 
 // TestAMissingFioIsSaidAloud and is no failure.
@@ -37,9 +37,8 @@ func TestAMissingFioIsSaidAloud(t *testing.T) {
 	if err := r.fio(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var text strings.Builder
-	if err := r.report.Print(&text); err != nil || !strings.Contains(text.String(), "WARNING: NO FIO FIGURE") {
-		t.Errorf("error %v, printed:\n%s", err, text.String())
+	if notes := strings.Join(r.notes(maker{1}), "\n"); !strings.Contains(notes, "NO FIO FIGURE") || len(r.groups(maker{1})) > 0 {
+		t.Errorf("groups %v, notes:\n%s", r.groups(maker{1}), notes)
 	}
 }
 
@@ -53,12 +52,23 @@ func TestFioRunsOnTheRawLinesBlocks(t *testing.T) {
 	if err := r.fio(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f := r.report.Fio
-	if f.Pairs != 2 || f.GroupBytes != fioGroupBytes || f.Ratio.Median < 0.1 || f.Ratio.Median > 10 {
-		t.Errorf("got %+v", f)
+	f := r.fioFound
+	cell := f.cell(maker{1})
+	if ratio, ok := cell.Figure(figureFioByRaw); !ok || len(ratio.Samples) != 2 || f.groupBytes != fioGroupBytes || ratio.Value < 0.1 || ratio.Value > 10 {
+		t.Errorf("got %+v", cell)
 	}
 	if size, err := r.raw.file.Stat(); err != nil || size.Size() != r.raw.bytes {
 		t.Errorf("fio left a file of %d bytes, error %v", size.Size(), err)
+	}
+}
+
+// TestFioAndTheRawLineAgreeOnlyWithinTheBounds, which the note says aloud.
+func TestFioAndTheRawLineAgreeOnlyWithinTheBounds(t *testing.T) {
+	for fio, want := range map[float64]string{100: "overlaps", 92: "overlaps", 80: "DOES NOT OVERLAP", 120: "DOES NOT OVERLAP"} {
+		f := &fioResult{version: "fio-3", fios: []float64{fio, fio}, raws: []float64{100, 100}, hots: []float64{100, 100}}
+		if note := f.note(maker{1}); !strings.Contains(note, "fio by raw "+want) {
+			t.Errorf("%v against 100: %s", fio, note)
+		}
 	}
 }
 

@@ -75,9 +75,9 @@ func (o *observer) awaitIdle(limit time.Duration) {
 
 // background counts what happened besides the entries.
 type background struct {
-	Prepared    int64 `json:"journal_files_prepared"`
-	Checkpoints int64 `json:"checkpoints"`
-	Slowed      int64 `json:"batches_slowed"`
+	Prepared    int64 // journal files
+	Checkpoints int64
+	Slowed      int64 // batches
 }
 
 func (o *observer) background() background {

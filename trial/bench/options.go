@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lakebed/trial/bench/ledgers"
 )
 
 // ErrUsage says that options make no sense; ErrEnvironment that this machine or directory cannot be measured.
@@ -22,17 +24,18 @@ const (
 	Appends   Workload = "append"
 	FioLine   Workload = "fio"
 	ReadPaths Workload = "read"
+	Ledgers   Workload = "ledger"
 )
 
 // Workloads lists all, in the order in which they run.
-func Workloads() []Workload { return []Workload{Appends, FioLine, ReadPaths} }
+func Workloads() []Workload { return []Workload{Appends, FioLine, ReadPaths, Ledgers} }
 
 // ParseWorkloads checks names given by a user. None at all means all.
 func ParseWorkloads(names []string) ([]Workload, error) {
 	var asked []Workload
 	for _, name := range names {
 		if !slices.Contains(Workloads(), Workload(name)) {
-			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, and the sub-commands world and cluster-world", ErrUsage, name)
+			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, ledger, and the sub-commands world and cluster-world", ErrUsage, name)
 		}
 		asked = append(asked, Workload(name))
 	}
@@ -49,10 +52,18 @@ type Progress func(doing string, done, total int)
 type Options struct {
 	Dir       string // below which a fresh directory is made; it must be on a disk to mean anything
 	Workloads []Workload
-	Only      string // part of the names of the arms to measure; empty: all
+	Only      string // part of the names of what is measured; empty: all
 	Thorough  bool
 	Seed      uint64
-	Progress  Progress // may be nil
+	Length    time.Duration // of a round; zero: as the run's pace says
+	Command   string        // that repeats the run, as a user would type it
+	Progress  Progress      // may be nil
+
+	// Of whole ledgers: see package ledgers.
+	Processes  bool
+	Executable string
+	Rate       float64
+	InFlight   int
 }
 
 // pace is how long things are measured.
@@ -72,6 +83,14 @@ type pace struct {
 
 // pace of a default run leaves time within two minutes for building and filling.
 func (o Options) pace() pace {
+	p := o.usualPace()
+	if o.Length > 0 {
+		p.goalRound, p.otherRound, p.fioRound, p.readRound = o.Length, o.Length, o.Length, o.Length
+	}
+	return p
+}
+
+func (o Options) usualPace() pace {
 	if o.Thorough {
 		return pace{
 			goalRound: time.Second, goalPairs: 16, otherRound: time.Second, otherPairs: 15,
@@ -89,14 +108,55 @@ func (o Options) wants(w Workload) bool {
 	return len(o.Workloads) == 0 || slices.Contains(o.Workloads, w)
 }
 
-// arms are the arms of appends that the options ask for.
-func (o Options) arms() ([]Arm, error) {
-	if !o.wants(Appends) {
-		return nil, nil
+// plan is what a run measures.
+type plan struct {
+	arms    []Arm
+	fio     bool
+	reads   []readPlan
+	ledgers ledgers.Plan
+}
+
+// steps is how often the progress is told something: whole ledgers tell a little more.
+func (p plan) steps() int {
+	steps := len(p.arms) + len(p.reads) + p.ledgers.Steps()
+	if p.fio {
+		steps++
 	}
-	asked := slices.DeleteFunc(Arms(), func(a Arm) bool { return !strings.Contains(a.Name(), o.Only) })
-	if len(asked) == 0 {
-		return nil, fmt.Errorf("%w: no arm's name contains %q; one is %s", ErrUsage, o.Only, Arms()[0].Name())
+	return steps
+}
+
+// plan chooses what the options ask for. Nothing at all is wrong use: whoever mistypes a name should not wait for nothing.
+func (o Options) plan() (plan, error) {
+	var p plan
+	if o.Rate < 0 || o.InFlight < 0 || o.Length < 0 || o.InFlight > inFlightMax {
+		return p, fmt.Errorf("%w: rate %v, %d in flight, length %v: must not be negative, at most %d in flight",
+			ErrUsage, o.Rate, o.InFlight, o.Length, inFlightMax)
 	}
-	return asked, nil
+	named := func(name string) bool { return strings.Contains(name, o.Only) }
+	if o.wants(Appends) {
+		p.arms = slices.DeleteFunc(Arms(), func(a Arm) bool { return !named(a.Name()) })
+	}
+	p.fio = o.wants(FioLine) && named(string(FioLine))
+	if o.wants(ReadPaths) {
+		p.reads = slices.DeleteFunc(readPlans(), func(r readPlan) bool { return !named(r.name()) })
+	}
+	if o.wants(Ledgers) {
+		p.ledgers = o.ledgers().Plan()
+	}
+	if p.steps() == 0 {
+		return p, fmt.Errorf("%w: nothing to measure has a name that contains %q; there are such as %s, %s and %sread/100B/cached/batch/100",
+			ErrUsage, o.Only, Arms()[0].Name(), readPlans()[0].name(), ledgers.Prefix)
+	}
+	return p, nil
+}
+
+// inFlightMax bounds the adds of one ledger that are under way.
+const inFlightMax = 16 << 10
+
+// ledgers are the options of package ledgers.
+func (o Options) ledgers() ledgers.Options {
+	return ledgers.Options{
+		Only: o.Only, Thorough: o.Thorough, Seed: o.Seed, Length: o.Length,
+		Processes: o.Processes, Executable: o.Executable, Rate: o.Rate, InFlight: o.InFlight,
+	}
 }

@@ -28,14 +28,21 @@ func (p pair) ratio() float64 {
 	return perSecond(p.arm.groupBytes(), p.arm.elapsed) / raw
 }
 
+// groupMean is the mean length of the arm's groups, zero if there were none.
+func (p pair) groupMean() float64 {
+	if len(p.arm.groups) == 0 {
+		return 0
+	}
+	return float64(p.arm.groupBytes()) / float64(len(p.arm.groups))
+}
+
 // pairing measures one arm against the raw line.
 type pairing struct {
-	arm       Arm
-	subject   subject
-	raw       *rawLine
-	length    time.Duration
-	runners   []*runner
-	latencies latencies
+	arm     Arm
+	subject subject
+	raw     *rawLine
+	length  time.Duration
+	runners []*runner
 }
 
 func newPairing(arm Arm, s subject, raw *rawLine, from *source, length time.Duration) (*pairing, error) {
@@ -43,7 +50,7 @@ func newPairing(arm Arm, s subject, raw *rawLine, from *source, length time.Dura
 	if err != nil {
 		return nil, err
 	}
-	p := &pairing{arm: arm, subject: s, raw: raw, length: length, latencies: newLatencies()}
+	p := &pairing{arm: arm, subject: s, raw: raw, length: length}
 	for _, w := range workers {
 		p.runners = append(p.runners, &runner{worker: w})
 	}
@@ -60,7 +67,6 @@ func (p *pairing) run(ctx context.Context, count int) ([]pair, error) {
 	if _, err := p.raw.replay(warm.groups); err != nil {
 		return nil, err
 	}
-	p.latencies = newLatencies()
 	last := warm
 	var pairs []pair
 	for i := range count {
@@ -106,8 +112,8 @@ func (p *pairing) armRound() (round, error) {
 	}
 	_, batch := p.arm.split()
 	done := round{
-		entries: steps(p.runners) * int64(batch), elapsed: elapsed, usage: used, groups: seen.takeGroups(),
+		entries: steps(p.runners) * int64(batch), elapsed: elapsed, usage: used, groups: seen.takeGroups(), latencies: newLatencies(),
 	}
 	seen.awaitIdle(idleLimit)
-	return done, p.latencies.add(p.runners, batch)
+	return done, done.latencies.add(p.runners, batch)
 }

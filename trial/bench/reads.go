@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"lakebed/reports"
 )
 
 // ReadKind is where the entries that are read lie.
@@ -49,116 +51,110 @@ func readPlans() []readPlan {
 // coldRoundsMax bounds the rounds of cold reads in a default run, since each opens the bookie anew.
 const coldRoundsMax = 3
 
-// ReadResult is what one arm of reads did.
-type ReadResult struct {
-	Name              string      `json:"name"`
-	Kind              ReadKind    `json:"kind"`
-	Warm              string      `json:"warm"`
-	Readers           int         `json:"readers"`
-	PayloadBytes      int         `json:"payload_bytes"`
-	Rounds            int         `json:"rounds"`
-	Entries           int64       `json:"entries"`
-	EntriesPerSecond  Interval    `json:"entries_per_second"`
-	Latency           Percentiles `json:"latency"`
-	CPUMicrosPerEntry float64     `json:"cpu_micros_per_entry"`
-	DiskBytesPerEntry float64     `json:"disk_bytes_per_entry"` // fetched from the device, as the kernel counts
+// readResult is what one arm of reads did.
+type readResult struct {
+	plan   readPlan
+	rounds []round
 }
 
 // reads measures all arms of reads.
 func (r *run) reads(ctx context.Context) error {
-	if !r.options.wants(ReadPaths) {
+	if len(r.plan.reads) == 0 {
 		return nil
 	}
 	set, err := newReadSet(r.dir, r.options.Seed, r.source, defaultReadSizes())
 	if err != nil {
 		return err
 	}
-	for _, plan := range readPlans() {
+	for _, plan := range r.plan.reads {
 		r.step(plan.name())
-		var result ReadResult
+		var result readResult
 		if result, err = r.readPlan(ctx, set, plan); err != nil {
 			err = fmt.Errorf("%s: %w", plan.name(), err)
 			break
 		}
-		r.report.Reads = append(r.report.Reads, result)
+		r.readings = append(r.readings, result)
 	}
 	return errors.Join(err, set.close())
 }
 
-func (r *run) readPlan(ctx context.Context, set *readSet, plan readPlan) (ReadResult, error) {
+func (r *run) readPlan(ctx context.Context, set *readSet, plan readPlan) (readResult, error) {
 	rounds := r.pace.readRounds
 	if plan.kind == Cold && !r.options.Thorough {
 		rounds = min(rounds, coldRoundsMax)
 	}
+	result := readResult{plan: plan}
 	walk := set.walks(plan)
-	gathered := gatheredReads{latencies: newLatencies()}
 	for i := range rounds + 1 { // the first warms up
 		if err := ctx.Err(); err != nil {
-			return ReadResult{}, err
+			return result, err
 		}
-		if i == 1 {
-			gathered = gatheredReads{latencies: newLatencies()}
-		}
-		var err error
+		begun := time.Now()
+		over := func(now time.Time) bool { return now.Sub(begun) >= r.pace.readRound }
 		if plan.kind == Cold {
-			err = r.coldRound(set, plan, uint64(i), &gathered)
-		} else {
-			begun := time.Now()
-			over := func(now time.Time) bool { return now.Sub(begun) >= r.pace.readRound }
-			err = gathered.round(set, walk, over)
+			var err error
+			if walk, over, err = r.chilled(set, plan, uint64(i)); err != nil {
+				return result, err
+			}
 		}
+		done, err := readRound(set, walk, over)
 		if err != nil {
-			return ReadResult{}, err
+			return result, err
+		}
+		if i > 0 {
+			result.rounds = append(result.rounds, done)
 		}
 	}
-	return gathered.result(plan, r.options.Seed), nil
+	return result, nil
 }
 
-// coldRound reads every cold place once.
-func (r *run) coldRound(set *readSet, plan readPlan, number uint64, gathered *gatheredReads) error {
+// chilled makes the set cold, for a round that reads every cold place once.
+func (r *run) chilled(set *readSet, plan readPlan, number uint64) (walks []func() place, over func(time.Time) bool, err error) {
 	if err := set.chill(); err != nil {
-		return err
+		return nil, nil, err
 	}
 	next, over := handOut(set.coldPlaces(rand.New(rand.NewPCG(r.options.Seed, number))), plan.readers)
-	walks := make([]func() place, plan.readers)
-	for i := range walks {
-		walks[i] = next
+	for range plan.readers {
+		walks = append(walks, next)
 	}
-	return gathered.round(set, walks, over)
+	return walks, over, nil
 }
 
-// gatheredReads adds up the rounds of one arm.
-type gatheredReads struct {
-	latencies latencies
-	rates     []float64
-	entries   int64
-	used      usage
-}
-
-// round lets one reader follow each walk until over says so.
-func (g *gatheredReads) round(set *readSet, walks []func() place, over func(time.Time) bool) error {
+// readRound lets one reader follow each walk until over says so.
+func readRound(set *readSet, walks []func() place, over func(time.Time) bool) (round, error) {
 	var runners []*runner
 	for _, walk := range walks {
 		runners = append(runners, &runner{worker: &reader{store: set.opened.store, next: walk}})
 	}
 	elapsed, used, err := drive(runners, "arm", over)
 	if err != nil {
-		return err
+		return round{}, err
 	}
-	entries := steps(runners)
-	g.entries += entries
-	g.rates = append(g.rates, perSecond(entries, elapsed))
-	g.used.cpu += used.cpu
-	g.used.diskReads += used.diskReads
-	return g.latencies.add(runners, 1)
+	done := round{entries: steps(runners), elapsed: elapsed, usage: used, latencies: newLatencies()}
+	return done, done.latencies.add(runners, 1)
 }
 
-func (g *gatheredReads) result(plan readPlan, seed uint64) ReadResult {
-	return ReadResult{
-		Name: plan.name(), Kind: plan.kind, Warm: plan.kind.warmth(), Readers: plan.readers,
-		PayloadBytes: readPayloadBytes, Rounds: len(g.rates), Entries: g.entries,
-		EntriesPerSecond: medianInterval(g.rates, seed), Latency: g.latencies.percentiles(),
-		CPUMicrosPerEntry: g.used.cpu.Seconds() * 1e6 / float64(g.entries),
-		DiskBytesPerEntry: float64(g.used.diskReads) / float64(g.entries),
+func (a *readResult) each(of func(round) float64) (samples []float64) {
+	for _, one := range a.rounds {
+		samples = append(samples, of(one))
 	}
+	return samples
+}
+
+func (a *readResult) cell(m maker) reports.Cell {
+	var histograms []latencies
+	for _, one := range a.rounds {
+		histograms = append(histograms, one.latencies)
+	}
+	c := reports.Cell{
+		Name: a.plan.name(), Labels: []reports.Setting{{Name: "from", Value: string(a.plan.kind)}, {Name: "readers", Value: fmt.Sprint(a.plan.readers)}},
+		Figures: []reports.Figure{m.wall(figureEntries, unitPerSecond, reports.HigherBetter,
+			a.each(func(r round) float64 { return perSecond(r.entries, r.elapsed) }))},
+	}
+	c.Figures = append(c.Figures, m.latency(histograms)...)
+	c.Figures = append(c.Figures,
+		m.cpu("CPU", a.each(func(r round) float64 { return micros(r.usage.cpu, float64(r.entries)) })),
+		reports.NewFigure("from the device", unitBytes, reports.ClockNone, reports.LowerBetter,
+			a.each(func(r round) float64 { return float64(r.usage.diskReads) / float64(max(1, r.entries)) }), m.seed))
+	return c
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/reports"
 )
 
 // smallReads are enough for every kind of read to find what it is named after.
@@ -24,15 +25,18 @@ func TestReadsComeFromWhereTheirNameSays(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", plan.name(), err)
 		}
-		if got.Rounds != 2 || got.Entries < int64(2*plan.readers) || got.EntriesPerSecond.Median <= 0 || got.Latency.P50 <= 0 {
-			t.Errorf("%s: %+v", plan.name(), got)
+		cell := got.cell(maker{1})
+		rate, _ := cell.Figure(figureEntries)
+		if len(got.rounds) != 2 || got.rounds[0].entries < int64(plan.readers) || rate.Value <= 0 || len(rate.Samples) != 2 {
+			t.Errorf("%s: %+v", plan.name(), cell)
 		}
-		place, err := placeOf(dir)
+		disk, err := reports.DiskOf(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fromDisk := got.DiskBytesPerEntry >= readPayloadBytes; fromDisk != (plan.kind == Cold) && !place.InMemory {
-			t.Errorf("%s fetched %.0f bytes an entry from the device", plan.name(), got.DiskBytesPerEntry)
+		fetched, _ := cell.Figure("from the device")
+		if fromDisk := fetched.Value >= readPayloadBytes; fromDisk != (plan.kind == Cold) && !disk.InMemory {
+			t.Errorf("%s fetched %.0f bytes an entry from the device", plan.name(), fetched.Value)
 		}
 	}
 	if err := set.close(); err != nil {

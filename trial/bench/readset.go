@@ -9,6 +9,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/trial/bench/ledgers"
 )
 
 // What the reads are of. The logged entries take twice the bookie's read-ahead cache, so that whoever walks
@@ -93,13 +94,13 @@ func (s *readSet) chill() error {
 	if err := s.opened.close(); err != nil {
 		return err
 	}
-	if err := dropCached(s.dir); err != nil {
+	if err := ledgers.DropCached(s.dir); err != nil {
 		return err
 	}
 	if err := s.open(); err != nil {
 		return err
 	}
-	return dropCached(s.dir) // what the start has read
+	return ledgers.DropCached(s.dir) // what the start has read
 }
 
 func (s *readSet) close() error { return s.opened.close() }

@@ -45,10 +45,11 @@ func (r *runner) run(over func(now time.Time) bool) {
 
 // round is what one round of clients did.
 type round struct {
-	entries int64
-	elapsed time.Duration // until the last client had its answer
-	usage   usage
-	groups  []int64 // encoded bytes; none where nothing is written
+	entries   int64
+	elapsed   time.Duration // until the last client had its answer
+	usage     usage
+	groups    []int64 // encoded bytes; none where nothing is written
+	latencies latencies
 }
 
 func (r round) groupBytes() (sum int64) {
@@ -64,6 +65,14 @@ func perSecond(count int64, elapsed time.Duration) float64 {
 		return 0
 	}
 	return float64(count) / elapsed.Seconds()
+}
+
+// micros is a time a thing, in microseconds; zero if nothing was done.
+func micros(d time.Duration, things float64) float64 {
+	if things == 0 {
+		return 0
+	}
+	return float64(d) / float64(time.Microsecond) / things
 }
 
 // drive lets all runners work until over says so, and waits for the last of them.
@@ -96,7 +105,7 @@ func steps(runners []*runner) (count int64) {
 	return count
 }
 
-// latencies gathers rounds. Each step counts once for every entry it carried.
+// latencies gathers steps. Each step counts once for every entry it carried.
 type latencies struct{ histogram *hdrhistogram.Histogram }
 
 func newLatencies() latencies {
@@ -114,16 +123,7 @@ func (l latencies) add(runners []*runner, entriesPerStep int) error {
 	return nil
 }
 
-// Percentiles are latencies of an entry, in microseconds.
-type Percentiles struct {
-	P50  float64 `json:"p50_micros"`
-	P90  float64 `json:"p90_micros"`
-	P99  float64 `json:"p99_micros"`
-	P999 float64 `json:"p99_9_micros"`
-	Max  float64 `json:"max_micros"`
-}
-
-func (l latencies) percentiles() Percentiles {
-	at := func(percent float64) float64 { return float64(l.histogram.ValueAtQuantile(percent)) / 1e3 }
-	return Percentiles{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100)}
+// at is a percentile in microseconds.
+func (l latencies) at(percent float64) float64 {
+	return float64(l.histogram.ValueAtQuantile(percent)) / float64(time.Microsecond)
 }

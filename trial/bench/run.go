@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/reports"
+	"lakebed/trial/bench/ledgers"
 )
 
-// freeBytesMin is the room that a run needs below its directory: raw line, journals, and the entry logs of one arm.
+// freeBytesMin is the room that a run needs below its directory: raw line, journals, and the entry logs of one
+// arm, or of a group of cells of whole ledgers.
 const (
 	freeBytesMin         = 6 << 30
 	freeBytesMinThorough = 40 << 30
@@ -19,54 +23,62 @@ const (
 
 // run is one run under way.
 type run struct {
-	options  Options
-	pace     pace
-	dir      string
-	begun    time.Time
-	report   Report
-	raw      *rawLine
+	options Options
+	plan    plan
+	pace    pace
+	dir     string
+	begun   time.Time
+
+	raw      *rawLine // nil: nothing is compared with it
 	source   *source
 	subjects map[Subject]subject
 	done     int // steps, for the progress
 	total    int
+
+	disk     reports.Disk
+	appends  []appendResult
+	skipped  []string // arms for which the time did not suffice
+	fioFound *fioResult
+	readings []readResult
+	ledgers  ledgers.Findings
 }
 
 // Run measures. It makes a directory below o.Dir and removes it again. Errors: ErrUsage, ErrEnvironment, the context's,
 // or what went wrong in the engine.
-func Run(ctx context.Context, o Options) (Report, error) {
-	arms, err := o.arms()
+func Run(ctx context.Context, o Options) (reports.Result, error) {
+	chosen, err := o.plan()
 	if err != nil {
-		return Report{}, err
+		return reports.Result{}, err
 	}
-	r := &run{options: o, pace: o.pace(), begun: time.Now(), subjects: make(map[Subject]subject)}
+	r := &run{options: o, plan: chosen, pace: o.pace(), begun: time.Now(), subjects: make(map[Subject]subject), total: chosen.steps()}
 	if err := r.prepare(); err != nil {
-		return Report{}, err
+		return reports.Result{}, err
 	}
-	machine := machineUsageNow()
-	err = r.measure(ctx, arms)
+	others := reports.WatchOthers()
+	err = r.measure(ctx)
 	for _, s := range []Subject{Journal, Bookie} {
 		if opened := r.subjects[s]; opened != nil {
 			err = errors.Join(err, opened.close())
 		}
 	}
-	err = errors.Join(err, r.raw.close(), os.RemoveAll(r.dir))
-	r.report.judge()
-	r.report.Others = othersShare(machine, machineUsageNow(), r.report.Place.CPUs)
-	r.report.Seconds = time.Since(r.begun).Seconds()
-	return r.report, err
+	if r.raw != nil {
+		err = errors.Join(err, r.raw.close())
+	}
+	err = errors.Join(err, os.RemoveAll(r.dir))
+	result := r.result()
+	result.Machine.OthersShare = others.Share()
+	result.Seconds = time.Since(r.begun).Seconds()
+	return result, err
 }
 
-// prepare makes the directory and the raw line.
+// prepare makes the directory, and the raw line if something is to be compared with it.
 func (r *run) prepare() error {
 	dir, err := os.MkdirTemp(r.options.Dir, ".simrun-bench-")
 	if err != nil {
 		return fmt.Errorf("%w: make a directory to measure in: %w", ErrEnvironment, err)
 	}
 	r.dir = dir
-	r.report = Report{
-		Started: r.begun, Clock: clockText, Sync: syncText, Thorough: r.options.Thorough, Seed: r.options.Seed,
-	}
-	if err = r.inspect(); err == nil {
+	if err = r.inspect(); err == nil && (len(r.plan.arms) > 0 || r.plan.fio) {
 		r.raw, err = newRawLine(dir, journal.DefaultConfig().FileBytes, r.options.Seed)
 	}
 	if err != nil {
@@ -76,44 +88,41 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// inspect looks at the place, and refuses one without room.
+// inspect looks at the disk, and refuses one without room.
 func (r *run) inspect() error {
-	place, err := placeOf(r.dir)
+	disk, err := reports.DiskOf(r.dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEnvironment, err)
 	}
-	r.report.Place = place
+	disk.Sync, disk.Warm = syncWords, warmWords
+	if above, err := filepath.Abs(filepath.Dir(r.dir)); err == nil {
+		disk.Dir = above // the run's own directory goes with it
+	}
+	r.disk = disk
 	need := int64(freeBytesMin)
 	if r.options.Thorough {
 		need = freeBytesMinThorough
 	}
-	if place.FreeBytes < need {
+	if disk.FreeBytes < need {
 		return fmt.Errorf("%w: %s has %d MiB free, a run needs %d: choose another with --dir",
-			ErrEnvironment, place.Dir, place.FreeBytes>>20, need>>20)
+			ErrEnvironment, disk.Dir, disk.FreeBytes>>20, need>>20)
 	}
 	return nil
 }
 
-// measure runs the workloads: arms with a goal, reads, the other arms, so that a run that is cut short has what matters.
-// fio comes when the journal's arms have said how large groups are, and before a bookie has used the disk: the removal
-// of its entry logs keeps the file system busy for a while.
-func (r *run) measure(ctx context.Context, arms []Arm) error {
+// measure runs the workloads: arms with a goal, reads, the other arms, so that a run that is cut short has what matters,
+// and then whole ledgers, which keep to a time of their own. fio comes when the journal's arms have said how large groups
+// are, and before a bookie has used the disk: the removal of its entry logs keeps the file system busy for a while.
+func (r *run) measure(ctx context.Context) error {
 	of := func(wanted func(Arm) bool) []Arm {
-		return slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return !wanted(a) })
-	}
-	r.total = len(arms)
-	if r.options.wants(FioLine) {
-		r.total++
-	}
-	if r.options.wants(ReadPaths) {
-		r.total += len(readPlans())
+		return slices.DeleteFunc(slices.Clone(r.plan.arms), func(a Arm) bool { return !wanted(a) })
 	}
 	goals := func(subject Subject) error {
 		chosen := of(func(a Arm) bool { return hasGoal(a) && a.Subject == subject })
-		return r.appends(ctx, chosen, r.pace.goalRound, r.pace.goalPairs)
+		return r.appendArms(ctx, chosen, r.pace.goalRound, r.pace.goalPairs)
 	}
 	others := func() error {
-		return r.appends(ctx, of(func(a Arm) bool { return !hasGoal(a) }), r.pace.otherRound, r.pace.otherPairs)
+		return r.appendArms(ctx, of(func(a Arm) bool { return !hasGoal(a) }), r.pace.otherRound, r.pace.otherPairs)
 	}
 	for _, part := range []func() error{
 		func() error { return goals(Journal) },
@@ -121,12 +130,33 @@ func (r *run) measure(ctx context.Context, arms []Arm) error {
 		func() error { return goals(Bookie) },
 		func() error { return r.reads(ctx) },
 		others,
+		func() error { return r.wholeLedgers(ctx) },
 	} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// wholeLedgers measures clients and bookies over loopback TCP. What went before it ends first: a bookie that is open would
+// go on with its checkpoints.
+func (r *run) wholeLedgers(ctx context.Context) (err error) {
+	if r.plan.ledgers.Empty() {
+		return nil
+	}
+	for _, kind := range []Subject{Journal, Bookie} {
+		if s := r.subjects[kind]; s != nil {
+			delete(r.subjects, kind)
+			if err := s.close(); err != nil {
+				return err
+			}
+		}
+	}
+	o := r.options.ledgers()
+	o.Dir, o.Progress = r.dir, r.step
+	r.ledgers, err = ledgers.Run(ctx, o)
+	return err
 }
 
 func hasGoal(a Arm) bool {
@@ -136,7 +166,7 @@ func hasGoal(a Arm) bool {
 
 func (r *run) step(doing string) {
 	if r.options.Progress != nil {
-		r.options.Progress(doing, r.done, r.total)
+		r.options.Progress(doing, min(r.done, r.total), r.total) // lines beside the arms are not counted ahead
 	}
 	r.done++
 }
@@ -154,12 +184,12 @@ func (r *run) pairsInTime(arm Arm, asked int) int {
 	}
 }
 
-func (r *run) appends(ctx context.Context, arms []Arm, length time.Duration, pairs int) error {
+func (r *run) appendArms(ctx context.Context, arms []Arm, length time.Duration, pairs int) error {
 	for _, arm := range arms {
 		r.step(arm.Name())
 		count := r.pairsInTime(arm, pairs)
 		if count == 0 {
-			r.report.Skipped = append(r.report.Skipped, arm.Name())
+			r.skipped = append(r.skipped, arm.Name())
 			continue
 		}
 		if err := r.appendArm(ctx, arm, length, count); err != nil {
@@ -182,14 +212,13 @@ func (r *run) appendArm(ctx context.Context, arm Arm, length time.Duration, coun
 	if err != nil {
 		return err
 	}
-	before, machine := s.observer().background(), machineUsageNow()
+	before, others := s.observer().background(), reports.WatchOthers()
 	pairs, err := p.run(ctx, count)
 	if err != nil {
 		return err
 	}
-	work := s.observer().background().since(before)
-	result := appendResult(arm, pairs, p.latencies, work, r.options.Seed)
-	result.OthersCPUShare = othersShare(machine, machineUsageNow(), r.report.Place.CPUs)
-	r.report.Appends = append(r.report.Appends, result)
+	r.appends = append(r.appends, appendResult{
+		arm: arm, pairs: pairs, background: s.observer().background().since(before), others: others.Share(),
+	})
 	return s.forget()
 }

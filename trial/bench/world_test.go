@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,9 +51,16 @@ func TestFiguresOfProcessesArePutTogether(t *testing.T) {
 	if r.Scaling != 2 || r.Engine.EventsPerCPUSecond() != 2e6 || math.Abs(r.CPUMillisPerSimulatedSecond()-4) > 1e-9 {
 		t.Errorf("scaling %v, %v events a CPU second, %v ms", r.Scaling, r.Engine.EventsPerCPUSecond(), r.CPUMillisPerSimulatedSecond())
 	}
-	var text strings.Builder
-	if err := r.Print(&text); err != nil || !strings.Contains(text.String(), "WARNING: 2 trials") {
-		t.Errorf("error %v:\n%s", err, text.String())
+	result := r.Result("simrun bench world")
+	if err := result.Check(); err != nil || !strings.Contains(strings.Join(result.Notes, "\n"), "2 TRIALS") {
+		t.Errorf("error %v, notes %v", err, result.Notes)
+	}
+	var met []bool
+	for _, g := range result.Goals {
+		met = append(met, g.Met)
+	}
+	if want := []bool{true, true, true, true}; !slices.Equal(met, want) {
+		t.Errorf("goals met: %v, want %v", met, want)
 	}
 	for _, bad := range [][]string{{"false"}, {"echo", "no figures"}, {"/no/such/program"}} {
 		command := func(WorldKind, time.Duration) []string { return bad }

@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"runtime"
+	"strconv"
 	"time"
+
+	"lakebed/reports"
 )
 
 // What the simulated world should reach.
@@ -17,18 +18,19 @@ const (
 	bareEventsGoal   = 2e6
 	engineEventsGoal = 1e6
 	pacedMillisGoal  = 10
+	scalingGoal      = 1.8
 )
 
 // WorldReport is the speed of the simulated world, each figure from processes of one thread, as campaigns run them.
 type WorldReport struct {
-	Clock   string       `json:"clock"`
-	CPUs    int          `json:"cpus"`
-	Others  float64      `json:"others_cpu_share"` // of all processors meanwhile
-	Bare    WorldFigures `json:"bare"`
-	Engine  WorldFigures `json:"engine"`
-	Paced   WorldFigures `json:"paced"`
-	Pair    [2]float64   `json:"events_per_second_of_two"` // wall clock, two processes at once, engine
-	Scaling float64      `json:"scaling"`                  // both together by one alone, wall clock
+	Started time.Time
+	Seconds float64
+	Others  float64 // of all processors meanwhile
+	Bare    WorldFigures
+	Engine  WorldFigures
+	Paced   WorldFigures
+	Pair    [2]float64 // events a second of two processes at once, by the wall clock, engine
+	Scaling float64    // both together by one alone, by the wall clock
 }
 
 // CPUMillisPerSimulatedSecond is what a simulated second costs, scaled to 100 operations in it.
@@ -41,8 +43,8 @@ type WorldCommand func(kind WorldKind, length time.Duration) []string
 
 // MeasureWorlds starts the processes that measure, each for so much time of its processor.
 func MeasureWorlds(ctx context.Context, command WorldCommand, length time.Duration) (WorldReport, error) {
-	r := WorldReport{Clock: "CPU time of the process; scaling by the wall clock", CPUs: runtime.NumCPU()}
-	machine := machineUsageNow()
+	r := WorldReport{Started: time.Now()}
+	others := reports.WatchOthers()
 	var err error
 	for _, one := range []struct {
 		kind    WorldKind
@@ -53,7 +55,7 @@ func MeasureWorlds(ctx context.Context, command WorldCommand, length time.Durati
 		}
 	}
 	err = r.measureTwo(ctx, command(EngineWorld, length))
-	r.Others = othersShare(machine, machineUsageNow(), r.CPUs)
+	r.Others, r.Seconds = others.Share(), time.Since(r.Started).Seconds()
 	return r, err
 }
 
@@ -99,27 +101,85 @@ func measureElsewhere(ctx context.Context, command []string) (f WorldFigures, er
 	return f, nil
 }
 
-// Print writes the report for a reader.
-func (r *WorldReport) Print(w io.Writer) error {
-	p := &printer{w: w}
-	p.line("speed of the simulated world; %s; others used %.0f %% of the CPUs", r.Clock, 100*r.Others)
-	p.table([][]string{
-		{"", "measured", "goal", ""},
-		{"events a CPU second, 200 sleeping tasks", millions(r.Bare.EventsPerCPUSecond()), millions(bareEventsGoal), "million"},
-		{"events a CPU second, scenario " + worldScenario, millions(r.Engine.EventsPerCPUSecond()), millions(engineEventsGoal), "million"},
-		{
-			"CPU a simulated second at 100 operations in it", fmt.Sprintf("%.2f", r.CPUMillisPerSimulatedSecond()),
-			fmt.Sprintf("%.0f at most", float64(pacedMillisGoal)), "ms",
-		},
-		{"two processes by one", fmt.Sprintf("%.2f", r.Scaling), "1.8", "times"},
-	})
-	p.line("scenario %s: %d trials, %.1f simulated seconds, %.0f CPU µs an operation; paced: %.0f operations a simulated second",
-		worldScenario, r.Engine.Worlds, r.Engine.SimulatedSeconds,
-		r.Engine.CPUSeconds*1e6/float64(r.Engine.Operations), float64(r.Paced.Operations)/r.Paced.SimulatedSeconds)
-	if failed := r.Engine.Failed + r.Paced.Failed; failed > 0 {
-		p.line("WARNING: %d trials had a verdict other than ok; run simrun campaign %s", failed, worldScenario)
+// about says what a kind of world of one bookie does.
+func (k WorldKind) about() string {
+	switch k {
+	case BareWorld:
+		return fmt.Sprintf("%d tasks that only sleep", bareTasks)
+	case EngineWorld:
+		return "trials of scenario " + worldScenario + ", with faults and the checkers"
+	case PacedWorld:
+		return fmt.Sprintf("the same clients, no fault, about %d operations a simulated second", pacedPerSecond)
 	}
-	return p.err
+	return k.aboutCluster()
 }
 
-func millions(v float64) string { return fmt.Sprintf("%.2f", v/1e6) }
+// worldGoal judges a figure of one measurement.
+func worldGoal(name string, c reports.Cell, f reports.Figure, wanted float64) reports.Goal {
+	bound := strconv.FormatFloat(wanted, 'f', -1, 64)
+	if f.Unit != unitRatio {
+		bound += " " + f.Unit
+	}
+	g := reports.Goal{
+		Name: name, Cell: c.Name, Figure: f.Name, Value: f.Value, Low: f.Low, High: f.High,
+		Wanted: "at least " + bound, Met: f.Value >= wanted,
+	}
+	if f.Better == reports.LowerBetter {
+		g.Wanted, g.Met = "at most "+bound, f.Value <= wanted
+	}
+	return g
+}
+
+// once is a figure that was measured once.
+func once(name, unit string, clock reports.Clock, better reports.Better, value float64) reports.Figure {
+	return reports.SingleFigure(name, unit, clock, better, value)
+}
+
+// worldResult is what all results of worlds have.
+func worldResult(id, title, command string, started time.Time, seconds, others float64) reports.Result {
+	machine := reports.ThisMachine()
+	machine.OthersShare = others
+	return reports.Result{
+		Schema: reports.Schema, Kind: reports.KindBench, ID: id, Title: title, Command: command, Started: started, Seconds: seconds,
+		Build: reports.ThisBuild(), Machine: machine,
+		Settings: []reports.Setting{{Name: "processes", Value: "one thread each, GOMAXPROCS=1 GOGC=400, as campaigns start them"}},
+	}
+}
+
+// Result is the report for whoever shows or keeps it.
+func (r *WorldReport) Result(command string) reports.Result {
+	out := worldResult("bench-world", "Speed of the simulated world", command, r.Started, r.Seconds, r.Others)
+	events := func(f WorldFigures) reports.Figure {
+		return once(figureEvents, unitPerSecond, reports.ClockCPU, reports.HigherBetter, f.EventsPerCPUSecond())
+	}
+	cell := func(kind WorldKind, figures ...reports.Figure) reports.Cell {
+		return reports.Cell{Name: "world/" + string(kind), Labels: []reports.Setting{{Name: "world", Value: string(kind)}}, Figures: figures}
+	}
+	bare := cell(BareWorld, events(r.Bare), count("worlds", int64(r.Bare.Worlds)))
+	engine := cell(EngineWorld, events(r.Engine), count("worlds", int64(r.Engine.Worlds)),
+		once("simulated", "s", reports.ClockVirtual, reports.NeitherBetter, r.Engine.SimulatedSeconds),
+		once("CPU an operation", unitMicros, reports.ClockCPU, reports.LowerBetter, r.Engine.CPUSeconds*1e6/float64(max(1, r.Engine.Operations))),
+		once("two processes by one", unitRatio, reports.ClockWall, reports.HigherBetter, r.Scaling))
+	paced := cell(PacedWorld, events(r.Paced), count("worlds", int64(r.Paced.Worlds)),
+		once("simulated", "s", reports.ClockVirtual, reports.NeitherBetter, r.Paced.SimulatedSeconds),
+		once("operations", unitPerSecond, reports.ClockVirtual, reports.NeitherBetter, float64(r.Paced.Operations)/r.Paced.SimulatedSeconds),
+		once("CPU a simulated second", "ms", reports.ClockCPU, reports.LowerBetter, r.CPUMillisPerSimulatedSecond()))
+	out.Groups = []reports.Group{{
+		Name: "Worlds with one bookie", Cells: []reports.Cell{bare, engine, paced},
+		Note: fmt.Sprintf("CPU a simulated second is scaled to %d operations in it.", pacedPerSecond),
+	}}
+	last := func(c reports.Cell) reports.Figure { return c.Figures[len(c.Figures)-1] }
+	out.Goals = []reports.Goal{
+		worldGoal("events a CPU second with nothing in the world", bare, bare.Figures[0], bareEventsGoal),
+		worldGoal("events a CPU second with the engine in it", engine, engine.Figures[0], engineEventsGoal),
+		worldGoal(fmt.Sprintf("CPU a simulated second at %d operations in it", pacedPerSecond), paced, last(paced), pacedMillisGoal),
+		worldGoal("two processes by one", engine, last(engine), scalingGoal),
+	}
+	for _, kind := range []WorldKind{BareWorld, EngineWorld, PacedWorld} {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s: %s", kind, kind.about()))
+	}
+	if failed := r.Engine.Failed + r.Paced.Failed; failed > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d TRIALS had a verdict other than ok; run simrun campaign %s", failed, worldScenario))
+	}
+	return out
+}

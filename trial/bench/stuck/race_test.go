@@ -1,0 +1,5 @@
+//go:build race
+
+package stuck
+
+const raceDetector = true
