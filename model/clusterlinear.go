@@ -66,7 +66,8 @@ func (h *ClusterHistory) searchSteps(i int) []porcupine.Operation {
 			add(whole, math.MaxInt64)
 		}
 	case LedgerRecover, LedgerClose, LedgerDelete:
-		told := op.Outcome == NoLedger && op.Kind != LedgerDelete || op.Outcome == Failed && op.Kind != LedgerRecover
+		// A close that is told so did nothing. A recovery may have fenced before the ledger was deleted under it.
+		told := op.Outcome == NoLedger && op.Kind == LedgerClose || op.Outcome == Failed && op.Kind != LedgerRecover
 		if !told {
 			add(fences, math.MaxInt64) // an extra fence harms nobody: it may come as late as it likes
 		}

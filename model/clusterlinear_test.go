@@ -45,6 +45,25 @@ func TestClusterRulesAndSearchAgree(t *testing.T) {
 	}
 }
 
+// TestARecoveryOfADeletedLedgerMayHaveFenced: the deletion came while the recovery was under way, and the writer had learnt
+// of the fence before. (Seed 2434 of the scenario cluster.)
+func TestARecoveryOfADeletedLedgerMayHaveFenced(t *testing.T) {
+	history := func(recovery Outcome, kind ClusterKind) *ClusterHistory {
+		h := &ClusterHistory{}
+		h.Append(ClusterOp{Client: 1, Call: 1, Return: 2, Kind: LedgerCreate, Outcome: OK})
+		h.Append(ClusterOp{Client: 2, Call: 3, Return: 9, Kind: kind, Outcome: recovery})
+		h.Append(ClusterOp{Client: 1, Call: 4, Return: 5, Kind: LedgerAppend, Outcome: Fenced, Digest: 1, Length: 1})
+		h.Append(ClusterOp{Client: 3, Call: 6, Return: 8, Kind: LedgerDelete, Outcome: OK})
+		return h
+	}
+	if got := LinearizeLedger(history(NoLedger, LedgerRecover), 0, time.Second); got != porcupine.Ok {
+		t.Errorf("a recovery that ended with the ledger: %s", got)
+	}
+	if got := LinearizeLedger(history(NoLedger, LedgerClose), 0, time.Second); got != porcupine.Illegal {
+		t.Errorf("a close that found no ledger fenced another writer: %s", got)
+	}
+}
+
 // randomLedger makes a history of one ledger that is right by construction: every operation takes effect at a moment
 // of its own, somewhere between call and return.
 func randomLedger(random *rand.Rand) *ClusterHistory {

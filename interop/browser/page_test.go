@@ -135,7 +135,6 @@ func TestPrintedPageIsLightAndWhole(t *testing.T) {
 
 // Goal: the probes see what they are made for. Each page here is wrong in one way.
 func TestProbesFindWhatIsWrong(t *testing.T) {
-	o := open(t, view{width: 320, height: 640}, read(t, "bench.json"))
 	for call, harm := range map[string]string{
 		"faintText(" + textContrast + ")":  `document.querySelector("h1").style.color = "rgb(128, 128, 128)"`,
 		"faintLines(" + lineContrast + ")": `document.documentElement.style.setProperty("--s0", "#ddeeff")`,
@@ -146,6 +145,7 @@ func TestProbesFindWhatIsWrong(t *testing.T) {
 		"pictures(" + letterPixels + ")":   `document.querySelector("svg[role=img] text").style.fontSize = "5px"`,
 		"scripts()":                        `document.body.setAttribute("onclick", "0")`,
 	} {
+		o := open(t, view{width: 320, height: 640}, read(t, "bench.json")) // unharmed
 		if found := o.complaints(t, call); len(found) > 0 {
 			t.Errorf("%s complains before anything is wrong: %q", call, found)
 		}

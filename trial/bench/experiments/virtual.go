@@ -102,17 +102,25 @@ func (v *virtual) start(i int) {
 
 // boot is the client's process.
 func (v *virtual) boot(h host.Host, o *virtualOptions, run course) error {
+	return withClient(h, o.client, func(c *client.Client) error {
+		if err := c.AwaitBookies(o.bookies, host.Within(h, h.Root(), time.Minute)); err != nil {
+			return err
+		}
+		return run(v, h, c)
+	})
+}
+
+// withClient runs f with a client that has no connections yet.
+func withClient(h host.Host, config client.Config, f func(*client.Client) error) error {
 	store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(oracle.Address))
 	if err != nil {
 		return err
 	}
-	c, err := client.New(h, h.Root(), store, o.client)
+	c, err := client.New(h, h.Root(), store, config)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
-	if err = c.AwaitBookies(o.bookies, host.Within(h, h.Root(), time.Minute)); err == nil {
-		err = run(v, h, c)
-	}
+	err = f(c)
 	c.Close()
 	return errors.Join(err, store.Close())
 }

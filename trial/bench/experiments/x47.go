@@ -34,7 +34,6 @@ const (
 	choiceTimeout   = 100 * time.Millisecond // of adds
 	choicePatience  = 50 * time.Millisecond  // of the reads past the client
 	choiceSpares    = 1
-	choiceSettle    = 2 * time.Second // longer than a client waits until it dials again
 )
 
 const (
@@ -80,21 +79,31 @@ type chosen struct {
 	took   map[choice][]float64
 }
 
+// course reads with another client than it writes with: the cuts have broken the writer's connections, and a connection that
+// breaks under a read is a failure too. What is counted is reads with Qa-1 failures.
 func (c *chosen) course(v *virtual, h host.Host, engine *client.Client) error {
 	id, err := c.write(v, h, engine)
 	if err != nil {
 		return err
 	}
-	r, err := engine.Open(id, client.OpenOptions{})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := settle(h, r); err != nil {
-		return err
-	}
-	ensemble := r.Metadata().Fragments[0].Ensemble
-	down := map[ledger.BookieID]bool{}
+	return withClient(h, virtualClientConfig(), func(fresh *client.Client) error {
+		r, err := fresh.Open(id, client.OpenOptions{})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		ensemble := r.Metadata().Fragments[0].Ensemble
+		down, err := c.crash(v, h, ensemble)
+		if err != nil {
+			return err
+		}
+		return c.read(h, r, ensemble, down)
+	})
+}
+
+// crash kills Qa-1 bookies.
+func (c *chosen) crash(v *virtual, h host.Host, ensemble []ledger.BookieID) (down map[ledger.BookieID]bool, err error) {
+	down = map[ledger.BookieID]bool{}
 	for _, i := range c.random.Perm(len(ensemble))[:c.quorum.Ack-1] {
 		down[ensemble[i]] = true
 	}
@@ -108,25 +117,9 @@ func (c *chosen) course(v *virtual, h host.Host, engine *client.Client) error {
 		crashed.Open()
 	})
 	if !crashed.Wait() {
-		return host.ErrStopping
+		return nil, host.ErrStopping
 	}
-	return c.read(h, r, ensemble, down)
-}
-
-// settle has the client find out which of its connections the cuts have broken, and dial again. A connection that breaks
-// under a read is a failure too, and what is counted is reads with Qa-1 failures at most.
-func settle(h host.Host, r *client.Reader) error {
-	for range 2 {
-		for entry := range r.LastAddConfirmed() + 1 {
-			found, err := r.Read(entry, entry)
-			found.Release()
-			_ = err // that is what it is for
-		}
-		if !h.Root().Sleep(choiceSettle) {
-			return host.ErrStopping
-		}
-	}
-	return nil
+	return down, nil
 }
 
 // write makes a ledger whose ensemble does not change, while one bookie after the other is cut off from the writer: an
