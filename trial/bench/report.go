@@ -159,11 +159,11 @@ func (r *run) goals(m maker) (goals []reports.Goal) {
 // plots draws the appends: how near they come to the raw line, and what they wait for it.
 func (r *run) plots(m maker) (plots []reports.Plot) {
 	ratio := reports.Plot{
-		Name: "append-by-raw", Title: "Appends by the raw line, batches", Ideal: 1, Legend: "subject and payload",
+		Name: "append-by-raw", Title: "Appends by the raw line, batches (wall clock)", Ideal: 1, Legend: "subject and payload",
 		X: reports.Axis{Label: "entries outstanding", Unit: unitRatio, Log: true}, Y: reports.Axis{Label: "bytes of groups by raw", Unit: unitRatio},
 	}
 	latency := reports.Plot{
-		Name: "append-latency", Title: "Median latency of appends, batches, closed loop", Legend: "subject and payload",
+		Name: "append-latency", Title: "Median latency of appends, batches, closed loop (wall clock)", Legend: "subject and payload",
 		X: ratio.X, Y: reports.Axis{Label: "latency", Unit: unitMicros, Log: true},
 	}
 	for _, subject := range []Subject{Journal, Bookie} {

@@ -32,7 +32,7 @@ func pointAt(x float64, f reports.Figure) reports.Point {
 // plotOpen is the latency of adds by their rate.
 func (l *lab) plotOpen(f figures) reports.Plot {
 	p := reports.Plot{
-		Name: "ledger-open-latency", Title: "Latency of adds by rate, 3/3/2, synced, open loop", Legend: "payload and percentile",
+		Name: "ledger-open-latency", Title: "Latency of adds by rate, 3/3/2, synced, open loop (wall clock)", Legend: "payload and percentile",
 		X: reports.Axis{Label: "arrivals", Unit: unitPerSecond}, Y: reports.Axis{Label: "latency from when an add was due", Unit: unitMicros, Log: true},
 	}
 	for _, payload := range payloads {
@@ -53,7 +53,7 @@ func (l *lab) plotOpen(f figures) reports.Plot {
 // plotInFlight is the rate of adds by how many are in flight.
 func (l *lab) plotInFlight(f figures) reports.Plot {
 	p := reports.Plot{
-		Name: "ledger-adds-in-flight", Title: "Adds by how many are in flight, 3/3/2, closed loop", Legend: "payload",
+		Name: "ledger-adds-in-flight", Title: "Adds by how many are in flight, 3/3/2, closed loop (wall clock)", Legend: "payload",
 		X: reports.Axis{Label: "adds in flight", Unit: "1", Log: true}, Y: reports.Axis{Label: "acknowledged adds", Unit: unitPerSecond, Log: true},
 	}
 	for _, payload := range payloads {
@@ -72,7 +72,7 @@ func (l *lab) plotInFlight(f figures) reports.Plot {
 // plotShapes is the rate of adds by shape.
 func (l *lab) plotShapes(f figures) reports.Plot {
 	p := reports.Plot{
-		Name: "ledger-adds-shapes", Title: fmt.Sprintf("Adds by ensemble, write and ack quorum, synced, %d in flight", inFlightMost),
+		Name: "ledger-adds-shapes", Title: fmt.Sprintf("Adds by ensemble, write and ack quorum, synced, %d in flight (wall clock)", inFlightMost),
 		Legend: "payload", Bars: true, X: reports.Axis{Label: "E/Qw/Qa"}, Y: reports.Axis{Label: "acknowledged adds", Unit: unitPerSecond},
 	}
 	for _, s := range shapes {
@@ -95,7 +95,7 @@ func (l *lab) plotShapes(f figures) reports.Plot {
 // plotBatches is the rate of batch reads by the size of the batch.
 func (l *lab) plotBatches(f figures) reports.Plot {
 	p := reports.Plot{
-		Name: "ledger-batch-reads", Title: "Batch reads by entries a batch, 3/3/2, one batch under way", Legend: "payload and where entries lie",
+		Name: "ledger-batch-reads", Title: "Batch reads by entries a batch, 3/3/2, one batch under way (wall clock)", Legend: "payload and where entries lie",
 		X: reports.Axis{Label: "entries a batch", Unit: "1", Log: true}, Y: reports.Axis{Label: "entries read", Unit: unitPerSecond, Log: true},
 	}
 	for _, payload := range payloads {
