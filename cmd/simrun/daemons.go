@@ -50,7 +50,7 @@ func (f *logFlags) logger(a *app) (*slog.Logger, error) {
 func checkAddress(flag, address string, anyPort bool) error {
 	machine, port, err := net.SplitHostPort(address)
 	if err != nil || port == "" {
-		return fmt.Errorf("%w: --%s %q: want HOST:PORT, such as 127.0.0.1:3181", campaign.ErrUsage, flag, address)
+		return fmt.Errorf("%w: --%s %q: want HOST:PORT, such as localhost:4000", campaign.ErrUsage, flag, address)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	switch {

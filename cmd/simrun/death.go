@@ -49,7 +49,7 @@ from the page cache: that is what --strace is for.
 acknowledgement left before a sync of the journal had returned that began after the entry was written. This finds no-sync.
 
 Exit code 0: nothing was lost. 1: something was; the table says what, and the directory is kept. 3: this machine did not
-let it, or you interrupted.`,
+let it, or you interrupted, after which the directory is kept as well.`,
 		Example: `  simrun death                                # 50 rounds, a minute or two
   simrun death --rounds 7                     # one of each kind
   simrun death --defect answer-at-submit      # bookies that promise too much: exit code 1
@@ -76,6 +76,9 @@ let it, or you interrupted.`,
 func (a *app) death(ctx context.Context, f *deathFlags) error {
 	if f.rounds < 1 || f.inFlight < 1 {
 		return fmt.Errorf("%w: rounds and entries in flight must be positive", campaign.ErrUsage)
+	}
+	if least := death.LedgerQuorum().Ensemble; f.bookies < least {
+		return fmt.Errorf("%w: %d bookies: a ledger needs %d", campaign.ErrUsage, f.bookies, least)
 	}
 	ctx, release := oshost.UntilTerminated(ctx)
 	defer release()

@@ -64,9 +64,10 @@ func (a *app) experimentListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "Which experiments there are, and how they were decided last",
-		Long:  "List the experiments by their numbers, with the verdict of the last result of each.",
-		Args:  noArguments,
-		RunE:  func(*cobra.Command, []string) error { return a.listExperiments(f) },
+		Long: `List the experiments by their numbers, with the verdict of the last result of each. Modes: S simulator, D real disk and
+sockets, B both. --json says for each what is claimed in full, the reason of its verdict, and its command.`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return a.listExperiments(f) },
 	}
 	c.Flags().StringVar(&f.results, "results", string(experiments.DefaultShelf), "directory with the results")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON list instead of a table")
@@ -118,7 +119,7 @@ func (a *app) listExperiments(f experimentFlags) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("%w: print: %w", campaign.ErrEnvironment, err)
 	}
-	fmt.Fprintln(a.out, "\nnext: simrun experiment run ID, or --all; --quick tries one in seconds")
+	fmt.Fprintln(a.out, "\nmodes: S simulator, D real disk and sockets, B both\nnext: simrun experiment run ID, or --all; --quick tries one in seconds")
 	return nil
 }
 
@@ -211,11 +212,11 @@ func (a *app) runExperiments(ctx context.Context, f experimentFlags, ids []strin
 	for _, h := range chosen {
 		r, err := experiments.Run(ctx, h.ID, o)
 		if err != nil {
-			failed = errors.Join(failed, err)
-			fmt.Fprintf(a.err, "simrun: %v\n", err)
-			if ctx.Err() != nil {
+			if ctx.Err() != nil { // it says no more than that somebody interrupted
 				break
 			}
+			failed = errors.Join(failed, err)
+			fmt.Fprintf(a.err, "simrun: %v\n", err)
 			continue
 		}
 		if h.Promise && r.Verdict.Word == reports.Refuted {
