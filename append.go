@@ -79,6 +79,9 @@ func (a *waiter) put() {
 //
 // It allocates nothing itself, and is the form for whoever counts.
 func (w *Writer) AppendFunc(ctx context.Context, payload []byte, done func(EntryID, error)) error {
+	if done == nil { // it would be called where nobody who gave it could see
+		return fmt.Errorf("append to ledger %d: no function for the outcome: %w", w.ID(), ErrInvalid)
+	}
 	a, ok := callbacks.Get().(*callback)
 	if !ok {
 		a = &callback{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"lakebed/engine/bookkeeper/client"
@@ -100,22 +101,26 @@ func (r *Reader) borrowBatch(ctx context.Context, first EntryID, limits BatchLim
 // Release: the memory then holds other entries.
 type Borrowed struct {
 	Entries []Entry
-	lender  *client.Entries
+	lender  atomic.Pointer[client.Entries] // nil after Release
 }
 
 // Release gives the memory back. It may be called again. Entries that are never released are lost to the pool, and left to
 // the collector.
 func (b *Borrowed) Release() {
+	lender := b.lender.Swap(nil)
+	if lender == nil {
+		return // memory that is given back twice would be lent to two at a time
+	}
 	b.Entries = nil
-	b.lender.Release()
-	b.lender = nil
+	lender.Release()
 }
 
 func lent(e *client.Entries, err error) (*Borrowed, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Borrowed{Entries: make([]Entry, len(e.List)), lender: e}
+	b := &Borrowed{Entries: make([]Entry, len(e.List))}
+	b.lender.Store(e)
 	for i := range e.List {
 		b.Entries[i] = Entry(e.List[i])
 	}

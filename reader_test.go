@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -203,5 +204,26 @@ func TestLocalStoresKeepToTheirDirectory(t *testing.T) {
 	}
 	if _, err := lakebed.StartLocal(t.Context(), lakebed.LocalOptions{Bookies: -1}); !errors.Is(err, lakebed.ErrInvalid) {
 		t.Errorf("less than no bookie: %v", err)
+	}
+}
+
+// Borrowed memory is given back once, however many call Release at the same moment: given back twice it would be lent to two
+// readers at a time.
+func TestBorrowedMemoryIsGivenBackOnce(t *testing.T) {
+	w := start(t, 3, lakebed.Config{})
+	r := w.open(w.written(10))
+	for range 100 {
+		b, err := r.Borrow(t.Context(), 0, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(b.Release)
+		}
+		all.Wait()
+		if b.Entries != nil {
+			t.Fatal("entries outlive their memory")
+		}
 	}
 }

@@ -11,6 +11,19 @@ import (
 	"lakebed"
 )
 
+// An append whose outcome nobody wants to hear is refused to its caller, and the writer goes on.
+func TestAppendFuncNeedsAFunction(t *testing.T) {
+	w := start(t, 3, lakebed.Config{})
+	writer := w.create(lakebed.LedgerOptions{})
+	if err := writer.AppendFunc(t.Context(), payload(0), nil); !errors.Is(err, lakebed.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
+	if id, err := writer.Append(t.Context(), payload(0)); id != 0 || err != nil {
+		t.Errorf("the next append is entry %d, %v", id, err)
+	}
+	writer.Abandon()
+}
+
 // Every form of append gives the same ids in the same order, and what it acknowledged is read back.
 func TestAllFormsOfAppendShareOneOrder(t *testing.T) {
 	w := start(t, 3, lakebed.Config{WindowEntries: 16})

@@ -150,8 +150,16 @@ func (f *Figure) check() error {
 			return fmt.Errorf("one of its samples is %v", s)
 		}
 	}
+	if n := len(f.Samples); n > 0 {
+		if median := Median(f.Samples); math.Abs(median-f.Value) > medianError*math.Abs(median) {
+			return fmt.Errorf("its value is %v, and the median of its %d samples is %v", f.Value, n, median)
+		}
+	}
 	return checkInterval(f.Value, f.Low, f.High)
 }
+
+// medianError is how far, as a part of it, a value may be from the median of its samples: what writing numbers down costs.
+const medianError = 1e-9
 
 func checkInterval(value, low, high float64) error {
 	if !finite(value) || !finite(low) || !finite(high) {

@@ -82,6 +82,7 @@ func TestWhatIsNoResultIsRefused(t *testing.T) {
 		"huge":             {replaced(`"seconds": 171.4`, `"seconds": 1e200`), "took 1e+200 seconds"},
 		"negative time":    {replaced(`"seconds": 171.4`, `"seconds": -1`), "took -1 seconds"},
 		"never started":    {replaced(`2026-03-01T09:30:00Z`, `0001-01-01T00:00:00Z`), "when it was started"},
+		"not the median":   {replaced(`"samples": [`, `"samples": [1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9,`), "samples is 1e+09"},
 		"low above value":  {replaced(`"low": 9.02`, `"low": 9.5`), "outside of its interval"},
 		"goal of nothing":  {replaced(`"cell": "read/batch/100"`, `"cell": "gone"`), `the cell "gone", which is not there`},
 		"cell twice":       {replaced(`"name": "write/1-1-1/100B/10"`, `"name": "write/1-1-1/100B/1"`), "two cells called"},

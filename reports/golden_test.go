@@ -85,7 +85,7 @@ func slower(r Result) Result {
 // Goal: a page needs nothing but itself, and nothing in a result can make it do otherwise.
 func TestPageHasNoScriptAndNoReference(t *testing.T) {
 	hostile := sampleBench()
-	const name = `<script>alert("1")</script><img src=http://example.org/x onerror=alert(1)>` + "\x00\x1b[2J"
+	const name = `<script>alert("1")</script><img src=http://example.org/x onerror=alert(1)>` + "\x00\x1b[2J\u202egnp.\u200b\u2028"
 	hostile.Title, hostile.Command = name, name
 	hostile.Groups[0].Name, hostile.Groups[0].Note = name, name
 	hostile.Groups[0].Cells[0].Name = name
@@ -94,7 +94,7 @@ func TestPageHasNoScriptAndNoReference(t *testing.T) {
 	hostile.Notes = []string{name}
 	page := string(rendered(t, func(w io.Writer) error { return Page(w, []Result{hostile}) }))
 	lower := strings.ToLower(page)
-	for _, forbidden := range []string{"<script", "<img", "<iframe", "<link rel=\"stylesheet", "@import", "javascript:", "\x1b"} {
+	for _, forbidden := range []string{"<script", "<img", "<iframe", "<link rel=\"stylesheet", "@import", "javascript:", "\x1b", "\u202e", "\u200b", "\u2028"} {
 		if strings.Contains(lower, forbidden) {
 			t.Errorf("the page holds %q", forbidden)
 		}

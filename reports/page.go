@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"strings"
-	"unicode"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -104,9 +103,9 @@ func Page(w io.Writer, results []Result) error {
 	return err
 }
 
-// visible replaces control characters, which no text of a page may hold.
+// visible replaces what no text of a page may hold, line breaks apart.
 func visible(r rune) rune {
-	if r != '\n' && unicode.IsControl(r) {
+	if r != '\n' && isHidden(r) {
 		return '?'
 	}
 	return r

@@ -60,7 +60,8 @@ type printer struct {
 	err error
 }
 
-// line prints a line. Whatever would move the cursor in a value read from a file is shown as a question mark.
+// line prints a line. Whatever would move the cursor in a value read from a file, or turn the direction in which it is read,
+// is shown as a question mark.
 func (p *printer) line(format string, values ...any) {
 	if p.err != nil {
 		return
@@ -75,12 +76,15 @@ func (p *printer) line(format string, values ...any) {
 
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if isHidden(r) {
 			return '?'
 		}
 		return r
 	}, s)
 }
+
+// isHidden says whether a reader sees only what a character does to others: control, format, and breaks of lines.
+func isHidden(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // table prints rows in aligned columns: labels to the left, figures to the right, each with its spread beside it.
 func (p *printer) table(t table) {

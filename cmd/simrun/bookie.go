@@ -91,11 +91,18 @@ func (a *app) bookie(c *cobra.Command, f *bookieFlags) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	options.Serving = func(s daemon.Announcement) { fmt.Fprintln(a.out, s) }
+	served := false
+	options.Serving = func(s daemon.Announcement) {
+		served = true
+		fmt.Fprintln(a.out, s)
+	}
 	return a.live(c, func(ctx context.Context) error {
-		err := daemon.RunBookie(ctx, options)
-		if err == nil {
+		err := daemon.RunBookie(ctx, options) // when it returns none of its tasks is left
+		switch {
+		case err == nil && served:
 			fmt.Fprintf(a.out, "stopped bookie %s: it has left the metadata store, and everything is in its entry logs\n", options.Address)
+		case err == nil:
+			fmt.Fprintf(a.out, "stopped bookie %s before it served\n", options.Address)
 		}
 		return err
 	})

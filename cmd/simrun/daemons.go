@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -56,10 +57,16 @@ func checkAddress(flag, address string, anyPort bool) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: --%s %q: the port must be a number up to 65535", campaign.ErrUsage, flag, address)
-	case !anyPort && (n == 0 || machine == ""):
+	case !anyPort && (n == 0 || machine == "" || isUnspecified(machine)):
 		return fmt.Errorf("%w: --%s %q: want a host and a port that others can connect to", campaign.ErrUsage, flag, address)
 	}
 	return nil
+}
+
+// isUnspecified says whether an address stands for all that a machine has: one can listen there, and not connect from elsewhere.
+func isUnspecified(machine string) bool {
+	ip, err := netip.ParseAddr(machine)
+	return err == nil && ip.IsUnspecified()
 }
 
 // live runs a daemon until it ends, or until SIGTERM or SIGINT; the second one has its usual effect.

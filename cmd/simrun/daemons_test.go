@@ -23,6 +23,8 @@ func TestWrongUseOfProcessesIsExplained(t *testing.T) {
 		"bookie --data d --address here":           "HOST:PORT",
 		"bookie --data d --address a:0":            "connect to",
 		"bookie --data d --address a:99999":        "65535",
+		"bookie --data d --address 0.0.0.0:3181":   "connect to",
+		"bookie --data d --address [::]:3181":      "connect to",
 		"bookie --data d --metadata x":             "HOST:PORT",
 		"bookie --data d --set flushIntervl=":      "did you mean flushInterval?",
 		"bookie --data d --set journalMaxSizeMB=1": "journal file size",
@@ -181,5 +183,15 @@ func TestANewcomersStore(t *testing.T) {
 	}
 	if !json.Valid([]byte(strings.SplitN(bookie.err.String(), "\n", 2)[0])) {
 		t.Errorf("the log is no JSON: %s", bookie.err)
+	}
+}
+
+// TestABookieThatNeverServedClaimsNothing: it was in no metadata store that it could have left.
+func TestABookieThatNeverServedClaimsNothing(t *testing.T) {
+	d := startDaemon("bookie", "--data", t.TempDir(), "--address", "127.0.0.1:1", "--metadata", "127.0.0.1:2", "--log-level", "error")
+	time.Sleep(50 * time.Millisecond) // so that it has begun to wait for the store; were it too short, the outcome would be the same
+	d.stop()
+	if code := <-d.code; code != campaign.ExitOK || d.out.String() != "stopped bookie 127.0.0.1:1 before it served\n" {
+		t.Errorf("exit code %d: %q, %s", code, d.out, d.err)
 	}
 }

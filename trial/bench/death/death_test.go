@@ -161,3 +161,17 @@ func TestABookieThatDoesNotSyncIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestAKillWithoutLoadIsAFinding: a writer that went away by itself before the kill leaves nothing that a kill could take.
+func TestAKillWithoutLoadIsAFinding(t *testing.T) {
+	real := program(t, programs.sound)
+	brief := filepath.Join(t.TempDir(), "simrun")
+	script := "#!/bin/sh\ncase $1 in\n" + death.WriterCommand + ") exec \"" + real + "\" \"$@\" | head -n 20 ;;\n*) exec \"" + real + "\" \"$@\" ;;\nesac\n"
+	if err := os.WriteFile(brief, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report := run(t, death.Options{Executable: brief, Rounds: 1, Seed: 13})
+	if len(report.Findings) != 1 || report.Findings[0].What != death.NoLoad || report.ExitCode() != 1 {
+		t.Errorf("a round without load: %v", report.Findings)
+	}
+}

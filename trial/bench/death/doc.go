@@ -11,7 +11,8 @@
 //   - acknowledgements that do not come in the order of entries, or one behind the end of a recovered ledger: the writer
 //     was not shut out,
 //   - a closed ledger whose end another recovery finds elsewhere,
-//   - a bookie that does not come back, and a writer that neither goes on nor ends.
+//   - a bookie that does not come back, and a writer that neither goes on nor ends,
+//   - a writer that has ended before the kill, which then met no load.
 //
 // When all rounds are over the bookies are stopped and started once more, and every ledger of every round is read again.
 //

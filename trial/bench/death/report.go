@@ -20,6 +20,7 @@ const (
 	WrongLength = "wrong-length"  // its metadata and its entries have different lengths
 	WriterHangs = "writer-hangs"  // it was shut out, and has not noticed
 	NotBack     = "does-not-come" // a process did not come back, or the round could not go on
+	NoLoad      = "no-load"       // the writer had ended before anything was killed: the round shows nothing
 )
 
 // Finding is something that should not be.

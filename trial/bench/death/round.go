@@ -105,6 +105,7 @@ func (r *round) victims() []int {
 // kill kills the writer and the bookies at the same moment, the writer first or last.
 func (r *round) kill(victims []int) error {
 	r.result.Bookies, r.result.Writer = victims, r.kind.Writer
+	r.checkLoad()
 	last := r.kind.Writer && r.random.IntN(2) == 0
 	if r.kind.Writer && !last {
 		if err := r.writer.Signal(syscall.SIGKILL); err != nil {
@@ -117,6 +118,17 @@ func (r *round) kill(victims []int) error {
 		err = errors.Join(err, r.writer.Signal(syscall.SIGKILL))
 	}
 	return err
+}
+
+// checkLoad finds a writer that is not there any more just before the kill. With all bookies up it has no reason to be gone,
+// and a kill that meets no load takes nothing that could be missed.
+func (r *round) checkLoad() {
+	select {
+	case <-r.acks.done:
+		h := r.acks.heard()
+		r.result.add(Finding{What: NoLoad, Ledger: h.ledger, First: h.last, Last: h.last, Detail: "the writer ended by itself: " + h.ended + r.writer.Said()})
+	default:
+	}
 }
 
 // judge recovers the ledger twice, reads it, and holds against it what was acknowledged: by then, and by a writer that

@@ -20,8 +20,12 @@ const (
 )
 
 // WritePage writes EXPERIMENTS.md: the introduction, a table of the numbered experiments, each of them with its hypothesis,
-// its rule and its last result, and the hand-written sections. Equal shelves give equal bytes.
+// its rule and its last result, and the hand-written sections. Equal shelves give equal bytes. There must be a shelf: the page
+// of none would take the place of one with text in it.
 func (s Shelf) WritePage(w io.Writer) error {
+	if _, err := os.ReadDir(string(s)); err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
 	entries, err := s.Entries()
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -103,5 +104,14 @@ func TestAShelfGivesBackWhatWasPut(t *testing.T) {
 	}
 	if _, err := shelf.Entries(); err == nil || !strings.Contains(err.Error(), "X-74") {
 		t.Errorf("a result under another's name: %v", err)
+	}
+}
+
+// TestThereIsNoPageWithoutAShelf: a directory that was misspelt must not take the hand-written sections off the page.
+func TestThereIsNoPageWithoutAShelf(t *testing.T) {
+	var text bytes.Buffer
+	err := Shelf(filepath.Join(t.TempDir(), "reslts")).WritePage(&text)
+	if !errors.Is(err, os.ErrNotExist) || text.Len() > 0 {
+		t.Errorf("%v, %d bytes", err, text.Len())
 	}
 }

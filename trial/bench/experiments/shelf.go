@@ -63,10 +63,22 @@ func (s Shelf) Put(r *reports.Result) (path string, err error) {
 		return "", fmt.Errorf("make the directory for results: %w", err)
 	}
 	path = s.path(ID(r.ID))
-	if err := os.WriteFile(path, compact.Bytes(), 0o644); err != nil {
+	if err := replace(path, compact.Bytes()); err != nil {
 		return "", fmt.Errorf("write result %s: %w", r.ID, err)
 	}
 	return path, nil
+}
+
+// replace writes a file whole or not at all: half a result in the place of the last one would make the shelf unreadable.
+func replace(path string, text []byte) error {
+	fresh := path + ".new"
+	if err := os.WriteFile(fresh, text, 0o644); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	return nil
 }
 
 // Entries returns all experiments in the order of their numbers. A shelf that does not exist is empty.

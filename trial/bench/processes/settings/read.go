@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func Assign(c *Config, assignment string) error {
 // Parse gives the settings of a file's text their values. The error holds everything that is wrong.
 func Parse(c *Config, text []byte) error {
 	if len(text) > fileBytesMax {
-		return fmt.Errorf("%w: a file of %d bytes, %d are allowed", ErrSetting, len(text), fileBytesMax)
+		return fmt.Errorf("%w: a file of more than the %d bytes that are allowed", ErrSetting, fileBytesMax)
 	}
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	p, err := loader.LoadBytes(text)
@@ -112,14 +113,12 @@ func Parse(c *Config, text []byte) error {
 
 // Load gives the settings of a file their values.
 func Load(c *Config, path string) error {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}
-	if info.Size() > fileBytesMax {
-		return fmt.Errorf("%w: %s has %d bytes, %d are allowed", ErrSetting, path, info.Size(), fileBytesMax)
-	}
-	text, err := os.ReadFile(path)
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // a device has no size that could be asked for
 	if err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}

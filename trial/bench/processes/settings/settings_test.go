@@ -101,6 +101,9 @@ func TestWrongSettingsAreRefusedWithWhatToDo(t *testing.T) {
 	if err := settings.Parse(&c, make([]byte, 2<<20)); !errors.Is(err, settings.ErrSetting) {
 		t.Errorf("a file that is too long: %v", err)
 	}
+	if err := settings.Load(&c, "/dev/zero"); !errors.Is(err, settings.ErrSetting) {
+		t.Errorf("a device without an end: %v", err)
+	}
 	if err := settings.Load(&c, filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
