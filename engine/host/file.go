@@ -65,6 +65,12 @@ func StartWriteback(f File, off, n int64) {
 	}
 }
 
+// WritePastCache has later writes of whole pages to f leave no copy in the page cache, where the machine can.
+func WritePastCache(f File) bool {
+	w, ok := f.(PastCacheWriter)
+	return ok && w.WritePastCache()
+}
+
 func stuckAfter(stuck int, n int64) int {
 	if n > 0 {
 		return 0

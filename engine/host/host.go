@@ -135,7 +135,7 @@ type Info struct {
 // File is an open file. Reads and writes are positional and may be called from several tasks. A short count with a
 // nil error is legal for both; io.EOF comes with n < len(p) at the end of the file.
 //
-// A File may also implement Mapper and BackWriter.
+// A File may also implement Mapper, BackWriter and PastCacheWriter.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteBuffersAt writes the buffers one after the other at off, in one gather call as far as the machine can. It
@@ -161,6 +161,15 @@ type Mapper interface {
 // without it. Who writes much before one Sync calls it through StartWriteback, so that the device is busy meanwhile.
 type BackWriter interface {
 	StartWriteback(off, n int64)
+}
+
+// PastCacheWriter is what a File may offer besides: writes of whole 4 KiB pages that leave no copy in the machine's page cache.
+// It is for bytes that nobody reads soon: the kernel spends more on finding memory for them than on writing them, and takes
+// that memory from what is read. Nothing else changes: reads see what was written, Sync makes it durable, and before that
+// it may survive a crash or not. Asked for through WritePastCache.
+type PastCacheWriter interface {
+	// WritePastCache has later writes go past the cache. False: the file is as it was.
+	WritePastCache() bool
 }
 
 // Net opens connections. Addresses are "host:port".

@@ -63,6 +63,7 @@ func files() []Contract {
 		alone("SyncOfAnUnchangedFileSucceeds", onFile(func(h host.Host, d host.Dir, f host.File) error {
 			return errors.Join(f.Sync(), f.Sync())
 		})),
+		alone("WritesPastTheCacheAreReadAsOthers", onFile(writePastCache)),
 		alone("AClosedFileRefusesEverything", closedFile),
 		inLives("SyncedBytesAreThereInTheNextLife", writeAndSync, readWhatWasSynced),
 	}
@@ -117,6 +118,34 @@ func allocateOverData(h host.Host, d host.Dir, f host.File) error {
 		f.Allocate(5_000, 10_000), hasSize(f, 15_000),
 		holds(f, 0, data), holds(f, 10_000, make([]byte, 5_000)),
 	)
+}
+
+// writePastCache mixes writes of whole pages, in pieces that are none, with those that no device takes as they are. Whether the
+// machine can leave out its cache must not be seen.
+func writePastCache(h host.Host, d host.Dir, f host.File) error {
+	want := pattern(3<<20, 4)
+	page := 4096
+	err := host.WriteFullAt(f, want[:page], 0)
+	host.WritePastCache(f)
+	host.WritePastCache(f) // asked for twice
+	write := func(from, to int, pieces ...int) {
+		var b [][]byte
+		at := from
+		for _, n := range pieces {
+			b = append(b, want[at:at+n])
+			at += n
+		}
+		_, failed := host.WriteFull(f, append(b, want[at:to], nil), int64(from))
+		err = errors.Join(err, must("write", failed))
+	}
+	write(page, 2*page, 1, 0, 4094)
+	write(2*page, len(want)-page, 100, page, 1<<20)   // longer than what one call may take
+	write(len(want)-page, len(want)-1, 1)             // ends within a page
+	write(100, 300)                                   // and lies within one, which may be in the cache
+	write(len(want)-2*page, len(want)-page, page/2)   // over what is there
+	write(len(want)-2*page-1, len(want), 2*page-1, 2) // across
+	return errors.Join(err, hasSize(f, int64(len(want))), holds(f, 0, want), must("sync", f.Sync()), holds(f, 0, want),
+		f.Truncate(int64(page+1)), hasSize(f, int64(page+1)), holds(f, 0, want[:page+1]))
 }
 
 func closedFile(h host.Host) error {

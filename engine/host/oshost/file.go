@@ -1,6 +1,7 @@
 package oshost
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -17,7 +18,8 @@ type file struct {
 	path       string
 	mutex      sync.RWMutex
 	file       *os.File
-	descriptor int // of file, while it is open
+	descriptor int      // of file, while it is open
+	direct     *os.File // the same file for writes past the page cache; nil without
 	closed     bool
 }
 
@@ -58,11 +60,19 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 		return 0, err
 	}
 	defer f.mutex.RUnlock()
-	n, err := f.host.vectors.write(f.descriptor, b, off)
+	write := f.writeThrough
+	if f.goesPast(b, off) {
+		write = f.writePast
+	}
+	n, err := write(b, off)
 	if err != nil {
 		return n, explain(err, "write at %d of %s", off+n, f.path)
 	}
 	return n, nil
+}
+
+func (f *file) writeThrough(b [][]byte, off int64) (int64, error) {
+	return f.host.vectors.write(f.descriptor, b, off)
 }
 
 // Sync does not try again after a failure: the kernel reports a lost page once and then counts it as clean.
@@ -133,7 +143,11 @@ func (f *file) Close() error {
 		return explain(host.ErrClosed, "close %s", f.path)
 	}
 	f.closed = true
-	if err := f.file.Close(); err != nil {
+	err := f.file.Close()
+	if f.direct != nil {
+		err = errors.Join(err, f.direct.Close())
+	}
+	if err != nil {
 		return explain(err, "close %s", f.path)
 	}
 	return nil

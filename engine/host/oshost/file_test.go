@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -257,4 +258,73 @@ func TestWritebackThatWasStartedChangesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	host.StartWriteback(f, 0, 1)
+}
+
+// TestWritesPastTheCacheLeaveNothingInIt: mincore sees no page of what went past, and all of what did not. Without a file system
+// that can do so, such as one in memory, the file says no and works as before.
+func TestWritesPastTheCacheLeaveNothingInIt(t *testing.T) {
+	const bytesOfAll = 64 * directAlign
+	f := newTestFile(t)
+	resident := func() int {
+		data, unmap, err := f.Map(0, bytesOfAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unmap()
+		pages := make([]byte, bytesOfAll/os.Getpagesize())
+		if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data)),
+			uintptr(unsafe.Pointer(unsafe.SliceData(pages)))); errno != 0 {
+			t.Fatal(errno)
+		}
+		count := 0
+		for _, p := range pages {
+			count += int(p & 1)
+		}
+		return count
+	}
+	past := f.WritePastCache()
+	if !past {
+		t.Skip("the file system of the test's directory knows no direct writes")
+	}
+	want := bytes.Repeat([]byte("lakebed "), bytesOfAll/8)
+	if err := host.WriteFullAt(f, want, 0); err != nil {
+		t.Fatal(err)
+	}
+	if n := resident(); n != 0 {
+		t.Errorf("%d pages are in the cache", n)
+	}
+	if err := host.WriteFullAt(f, want[:directAlign-1], 0); err != nil {
+		t.Fatal(err)
+	}
+	if n := resident(); n == 0 {
+		t.Error("a write that goes through the cache left nothing there: the test sees nothing")
+	}
+	got := make([]byte, len(want))
+	if _, err := host.ReadFull(f, got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file reads differently: %v", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Error(err)
+	}
+	if f.WritePastCache() == false { // after Close it stays what it was; there is nothing left to write
+		t.Error("a closed file forgot how it was written")
+	}
+}
+
+// TestANameThatIsAnothersIsNotWritten: the second descriptor must lead to the same file.
+func TestANameThatIsAnothersIsNotWritten(t *testing.T) {
+	f := newTestFile(t)
+	if err := errors.Join(os.Rename(f.path, f.path+".old"), os.WriteFile(f.path, []byte("other"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if f.WritePastCache() {
+		t.Error("the file would write into another")
+	}
+	page := make([]byte, directAlign)
+	if err := errors.Join(host.WriteFullAt(f, page, 0), f.Close()); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(f.path); err != nil || string(got) != "other" {
+		t.Errorf("the other file holds %q, %v", got, err)
+	}
 }

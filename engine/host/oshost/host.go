@@ -39,6 +39,7 @@ type Host struct {
 	memory  memory
 	waiters waiterPool
 	vectors vectorPool
+	directs directPool
 }
 
 var _ host.Host = (*Host)(nil)

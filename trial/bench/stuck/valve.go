@@ -137,7 +137,7 @@ func (d *valvedDir) SyncDir() error {
 	return d.Dir.SyncDir()
 }
 
-// valvedFile keeps the file's head start on writing back, without which a sync of much at once would be another one than
+// valvedFile keeps the file's head start on writing back and its way past the cache, without which its writes would be others than
 // the engine's. It does not offer a mapping: nobody needs it of a volume that is written.
 type valvedFile struct {
 	host.File
@@ -145,6 +145,8 @@ type valvedFile struct {
 }
 
 func (f *valvedFile) StartWriteback(off, n int64) { host.StartWriteback(f.File, off, n) }
+
+func (f *valvedFile) WritePastCache() bool { return host.WritePastCache(f.File) }
 
 func (f *valvedFile) Sync() error {
 	f.valve.pass(Syncs)

@@ -82,6 +82,9 @@ func (l *Logs) writable() (*logFile, error) {
 		_ = l.dir.Remove(FileName(id))
 		return nil, fmt.Errorf("write header of entry log %s: %w", FileName(id), err)
 	}
+	if l.config.PastCache {
+		host.WritePastCache(file)
+	}
 	f.end = record.FileHeaderBytes
 	l.open = f
 	return f, nil

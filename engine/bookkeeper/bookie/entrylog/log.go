@@ -104,6 +104,7 @@ type Config struct {
 	LogBytesMax        int64 // a log is closed when it has reached this, logSizeLimit; below 4 GiB
 	ItemsMax           int   // or when this many items are in memory
 	GroupBytes         int   // a flush is written in groups of about this
+	PastCache          bool  // flushes leave no copy in the machine's page cache, dbStorage_directIOEntryLogger
 	IndexCacheBytesMax int64
 	ReadCacheBytesMax  int64 // dbStorage_readAheadCacheMaxSizeMb
 	ReadAheadEntries   int   // dbStorage_readAheadCacheBatchSize
@@ -113,7 +114,7 @@ type Config struct {
 // DefaultConfig returns the settings for a real disk.
 func DefaultConfig() Config {
 	return Config{
-		LogBytesMax: 256 << 20, ItemsMax: 1 << 20, GroupBytes: 1 << 20,
+		LogBytesMax: 256 << 20, ItemsMax: 1 << 20, GroupBytes: 1 << 20, PastCache: true,
 		IndexCacheBytesMax: 32 << 20, ReadCacheBytesMax: 64 << 20, ReadAheadEntries: 1000, ReadAheadBytesMax: 256 << 10,
 	}
 }

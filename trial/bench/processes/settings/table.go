@@ -97,6 +97,16 @@ func cacheSettings() []Setting {
 		number("dbStorage_readAheadCacheBatchBytesSize", "bytes that a read ahead takes at most",
 			func(c *Config) *int { return &c.Node.Store.EntryLog.ReadAheadBytesMax }),
 		number("logSizeLimit", "size of an entry log in bytes", func(c *Config) *int64 { return &c.Node.Store.EntryLog.LogBytesMax }),
+		{
+			Name:  "dbStorage_directIOEntryLogger",
+			About: "true: entry logs are written past the page cache, where the file system can",
+			set: func(c *Config, value string) error {
+				on, err := parseBool(value)
+				c.Node.Store.EntryLog.PastCache = on
+				return err
+			},
+			get: func(c *Config) string { return strconv.FormatBool(c.Node.Store.EntryLog.PastCache) },
+		},
 		mebibytes("lakebed.indexCacheMaxSizeMb", "cache of the entry logs' indexes",
 			func(c *Config) *int64 { return &c.Node.Store.EntryLog.IndexCacheBytesMax }),
 		milliseconds("flushInterval", "between checkpoints, in ms", func(c *Config) *time.Duration { return &c.Node.Store.CheckpointInterval }),
