@@ -4,18 +4,19 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/node"
 	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/metadata"
 	"lakebed/engine/bookkeeper/metadata/service"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
 )
-
-const exampleStore = "127.0.0.1:42181"
 
 // A whole cluster in one process: a metadata server, three bookies with two volumes each, and a client that writes a
 // ledger, reads it while it is open, and takes it over as another client would after the writer has died.
@@ -26,26 +27,27 @@ func Example() {
 	}
 	defer os.RemoveAll(data)
 	cluster, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 4)
+	var processes sync.WaitGroup
 	run := func(volumes map[string]string, boot func(host.Host) error) {
-		go func() { ended <- oshost.Run(cluster, oshost.Config{Volumes: volumes}, boot) }()
+		processes.Go(func() {
+			if err := oshost.Run(cluster, oshost.Config{Volumes: volumes}, boot); err != nil {
+				log.Fatal(err) // the client would wait for it in vain
+			}
+		})
 	}
-	run(nil, serveMetadata)
+	store := freeAddress()
+	run(nil, serveMetadata(store))
 	for i := range 3 {
 		dir := filepath.Join(data, fmt.Sprint("bookie-", i))
 		run(map[string]string{
 			bookie.JournalVolume: filepath.Join(dir, "journal"), bookie.LedgerVolume: filepath.Join(dir, "ledger"),
-		}, serveBookie(fmt.Sprintf("127.0.0.1:%d", 43181+i)))
+		}, serveBookie(freeAddress(), store))
 	}
-	if err := oshost.Run(context.Background(), oshost.Config{}, useLedger); err != nil {
+	if err := oshost.Run(context.Background(), oshost.Config{}, useLedger(store)); err != nil {
 		log.Fatal(err)
 	}
 	stop()
-	for range 4 {
-		if err := <-ended; err != nil {
-			log.Fatal(err)
-		}
-	}
+	processes.Wait()
 	// Output:
 	// appended 3 entries, the last one confirmed is 2
 	// 0 "first"
@@ -54,23 +56,35 @@ func Example() {
 	// the old writer: fenced
 }
 
-func serveMetadata(h host.Host) error {
-	listener, err := h.Net().Listen(exampleStore)
+// freeAddress is an address that nobody listens on: one that was chosen beforehand may be the end of somebody's connection.
+func freeAddress() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	server, err := service.Serve(h, h.Root(), listener, service.DefaultServerConfig())
-	if err != nil {
-		return err
-	}
-	host.AwaitStop(h.Root())
-	server.Close()
-	return nil
+	defer l.Close()
+	return l.Addr().String()
 }
 
-func serveBookie(address string) func(host.Host) error {
+func serveMetadata(address string) func(host.Host) error {
 	return func(h host.Host) error {
-		store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(exampleStore))
+		listener, err := h.Net().Listen(address)
+		if err != nil {
+			return err
+		}
+		server, err := service.Serve(h, h.Root(), listener, service.DefaultServerConfig())
+		if err != nil {
+			return err
+		}
+		host.AwaitStop(h.Root())
+		server.Close()
+		return nil
+	}
+}
+
+func serveBookie(address, metadata string) func(host.Host) error {
+	return func(h host.Host) error {
+		store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(metadata))
 		if err != nil {
 			return err
 		}
@@ -82,12 +96,18 @@ func serveBookie(address string) func(host.Host) error {
 	}
 }
 
-func useLedger(h host.Host) error {
-	store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(exampleStore))
-	if err != nil {
-		return err
+func useLedger(metadata string) func(host.Host) error {
+	return func(h host.Host) error {
+		store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(metadata))
+		if err != nil {
+			return err
+		}
+		defer store.Close()
+		return useStore(h, store)
 	}
-	defer store.Close()
+}
+
+func useStore(h host.Host, store metadata.Store) error {
 	c, err := client.New(h, h.Root(), store, client.DefaultConfig())
 	if err != nil {
 		return err
