@@ -24,7 +24,8 @@ import (
 
 // TestMain lets the test program be simrun as a process of its own, and its own worker.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "campaign" || os.Args[1] == "bench" || os.Args[1] == workerName) {
+	asSimrun := []string{"campaign", "bench", "death", "bookie", "metadata", death.WriterCommand, workerName}
+	if len(os.Args) > 1 && slices.Contains(asSimrun, os.Args[1]) {
 		a := &app{catalogue: fakeCatalogue(), out: os.Stdout, err: os.Stderr}
 		os.Exit(a.run(context.Background(), os.Args[1:]))
 	}

@@ -49,7 +49,7 @@ from the page cache: that is what --strace is for.
 acknowledgement left before a sync of the journal had returned that began after the entry was written. This finds no-sync.
 
 Exit code 0: nothing was lost. 1: something was; the table says what, and the directory is kept. 3: this machine did not
-let it, or you interrupted, after which the directory is kept as well.`,
+let it, and the directory is kept as well; or you interrupted: the table has the rounds that were finished.`,
 		Example: `  simrun death                                # 50 rounds, a minute or two
   simrun death --rounds 7                     # one of each kind
   simrun death --defect answer-at-submit      # bookies that promise too much: exit code 1
@@ -101,20 +101,21 @@ func (a *app) death(ctx context.Context, f *deathFlags) error {
 	report, err := death.Run(ctx, options)
 	report.Defect = f.defect
 	a.code = report.ExitCode()
-	if len(report.Rounds) > 0 {
+	if len(report.Rounds) > 0 || report.Interrupted {
 		err = errors.Join(err, a.printDeath(f, report))
 	}
 	return a.endDeath(f, dir, temporary, err)
 }
 
-// endDeath removes what nobody needs, and sorts the error.
+// endDeath removes what nobody needs, and sorts the error. What an interrupt left half done shows nobody anything.
 func (a *app) endDeath(f *deathFlags, dir string, temporary bool, err error) error {
-	if temporary && !f.keep && err == nil && a.code == campaign.ExitOK {
-		err = os.RemoveAll(dir)
+	interrupted := errors.Is(err, context.Canceled)
+	if temporary && !f.keep && (err == nil || interrupted) && a.code != campaign.ExitBroken {
+		err = errors.Join(err, os.RemoveAll(dir))
 	} else {
 		fmt.Fprintln(a.err, "kept:", dir)
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !interrupted {
 		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
 	}
 	return err
@@ -124,7 +125,7 @@ func (a *app) endDeath(f *deathFlags, dir string, temporary bool, err error) err
 func (a *app) deathTrace(ctx context.Context, f *deathFlags, dir string, environment []string) error {
 	traced, err := death.Trace(ctx, death.TraceOptions{Dir: dir, Seed: f.seed, Env: environment})
 	if err != nil {
-		return err
+		return sayInterrupted(ctx, err)
 	}
 	if len(traced.Violations) > 0 {
 		a.code = campaign.ExitBroken

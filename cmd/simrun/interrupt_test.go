@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,40 @@ func TestAMeasurementThatIsInterruptedSaysSo(t *testing.T) {
 		if code != campaign.ExitEnvironment || !strings.HasSuffix(said, "simrun: interrupted\n") {
 			t.Errorf("%s: exit code %d, %q", line, code, said)
 		}
+	}
+}
+
+// TestAnInterruptedDeathLeavesNothingBehind: it says that it was interrupted, exits with 3, and removes its directory.
+func TestAnInterruptedDeathLeavesNothingBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a cluster of processes")
+	}
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0], "death", "--rounds", "50")
+	c.Env = append(os.Environ(), "TMPDIR="+dir)
+	var out bytes.Buffer
+	c.Stdout = &out
+	progress, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := make([]byte, 1)
+	if _, err := progress.Read(seen); err != nil { // the first round's line
+		t.Error(err)
+	}
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	said, _ := io.ReadAll(progress)
+	_ = c.Wait() // the exit code is what is looked at
+	if code := c.ProcessState.ExitCode(); code != campaign.ExitEnvironment || !strings.HasPrefix(out.String(), "INTERRUPTED, nothing found until then") {
+		t.Errorf("exit code %d, %s\n%s", code, out.String(), said)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -101,6 +101,26 @@ func TestNothingAcknowledgedDiesWithProcesses(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedRunSaysSo, counts what was finished, and does not call anything lost or safe that it did not look at.
+func TestAnInterruptedRunSaysSo(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	report, err := death.Run(ctx, death.Options{
+		Executable: program(t, programs.sound), Dir: t.TempDir(), Rounds: 50, Seed: 14,
+		Watch: func(r death.Round) {
+			if r.Number == 2 {
+				interrupt()
+			}
+		},
+	})
+	if err != nil || !report.Interrupted || len(report.Rounds) != 2 || len(report.Findings) != 0 || report.ExitCode() != 3 {
+		t.Errorf("%v, %+v", err, report)
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil || !strings.HasPrefix(text.String(), "INTERRUPTED, nothing found until then; of 50 rounds planned: 2 rounds, ") {
+		t.Errorf("%v: %s", err, text.String())
+	}
+}
+
 // TestBookiesThatPromiseTooMuchAreFound: answers from memory die with it. A single round may be lucky.
 func TestBookiesThatPromiseTooMuchAreFound(t *testing.T) {
 	report := run(t, death.Options{

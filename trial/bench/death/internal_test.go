@@ -101,6 +101,10 @@ func TestEveryFindingBreaksTheReport(t *testing.T) {
 			t.Errorf("%q is not in %s", want, text.String())
 		}
 	}
+	report.Interrupted = true
+	if said := report.verdict(); report.ExitCode() != exitBroken || !strings.HasPrefix(said, "BROKEN: 15 findings, then INTERRUPTED") {
+		t.Errorf("interrupted after findings: %s", said)
+	}
 	if !strings.Contains(round.String(), "writer") || !strings.HasSuffix(round.String(), Lost) {
 		t.Error(round)
 	}

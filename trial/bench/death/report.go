@@ -88,12 +88,16 @@ func (r Round) String() string {
 
 // Report is what all rounds found.
 type Report struct {
-	Seed     uint64        `json:"seed"`
-	Defect   string        `json:"defect,omitempty"`
-	Bookies  int           `json:"bookies"`
-	Quorum   string        `json:"quorum"`
-	InFlight int           `json:"in_flight"`
-	Rounds   []Round       `json:"rounds"`
+	Seed     uint64  `json:"seed"`
+	Defect   string  `json:"defect,omitempty"`
+	Bookies  int     `json:"bookies"`
+	Quorum   string  `json:"quorum"`
+	InFlight int     `json:"in_flight"`
+	Planned  int     `json:"rounds_planned"`
+	Rounds   []Round `json:"rounds"` // that were finished
+	// Interrupted: ended from outside. What was not finished is not counted, and the last look at everything is missing.
+	Interrupted bool `json:"interrupted"`
+
 	Kills    int           `json:"kills"` // of processes
 	Acked    int64         `json:"acked"`
 	Read     int64         `json:"read_back"`
@@ -118,16 +122,34 @@ func (r *Report) take(one Round) {
 
 // Exit codes, as everywhere in simrun.
 const (
-	exitOK     = 0
-	exitBroken = 1
+	exitOK          = 0
+	exitBroken      = 1
+	exitInterrupted = 3
 )
 
-// ExitCode is 1 if anything was found.
+// ExitCode is 1 if anything was found, which outweighs an interrupt.
 func (r *Report) ExitCode() int {
-	if len(r.Findings) > 0 {
+	switch {
+	case len(r.Findings) > 0:
 		return exitBroken
+	case r.Interrupted:
+		return exitInterrupted
 	}
 	return exitOK
+}
+
+// verdict is the headline's beginning. A run that did not end cannot say that nothing is lost.
+func (r *Report) verdict() string {
+	found := int64(len(r.Findings)) + r.Further
+	switch {
+	case found > 0 && r.Interrupted:
+		return fmt.Sprintf("BROKEN: %d findings, then INTERRUPTED; of %d rounds planned", found, r.Planned)
+	case found > 0:
+		return fmt.Sprintf("BROKEN: %d findings", found)
+	case r.Interrupted:
+		return fmt.Sprintf("INTERRUPTED, nothing found until then; of %d rounds planned", r.Planned)
+	}
+	return "nothing that was acknowledged is lost"
 }
 
 // kindRow sums up the rounds of a kind.
@@ -163,12 +185,8 @@ func (r *Report) rows() []kindRow {
 
 // WriteText prints a headline, the table, and what was found.
 func (r *Report) WriteText(w io.Writer) error {
-	verdict := "nothing that was acknowledged is lost"
-	if len(r.Findings) > 0 {
-		verdict = fmt.Sprintf("BROKEN: %d findings", int64(len(r.Findings))+r.Further)
-	}
 	fmt.Fprintf(w, "%s: %d rounds, %d processes killed, %d entries acknowledged, %d read back equal, %d once more at the end (%.0f s)\n\n",
-		verdict, len(r.Rounds), r.Kills, r.Acked, r.Read, r.Again, r.Took.Seconds())
+		r.verdict(), len(r.Rounds), r.Kills, r.Acked, r.Read, r.Again, r.Took.Seconds())
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "killed\trounds\tacknowledged\tread back\tlongest restart\tlongest recovery\twith findings\t")
 	for _, row := range r.rows() {

@@ -15,14 +15,15 @@ import (
 const clockName = "wall"
 
 // Run starts a cluster and kills in it, round after round. The error says that this machine did not let it; what was
-// found by then is in the report, which is never nil.
+// found by then is in the report, which is never nil. An interrupt by ctx is no error: the report then holds the rounds that
+// were finished, and says so.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	report := &Report{Seed: o.Seed, Clock: clockName, Findings: []Finding{}}
 	if err := o.complete(); err != nil {
 		return report, err
 	}
 	q := LedgerQuorum()
-	report.Bookies, report.InFlight = o.Bookies, o.InFlight
+	report.Bookies, report.InFlight, report.Planned = o.Bookies, o.InFlight, o.Rounds
 	report.Quorum = fmt.Sprintf("%d/%d/%d", q.Ensemble, q.Write, q.Ack)
 	if o.Executable == "" {
 		path, err := os.Executable()
@@ -36,11 +37,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	cluster, err := processes.Start(ctx, processes.Options{
 		Executable: o.Executable, Dir: o.Dir, Bookies: o.Bookies, Settings: bookieSettings(), Env: o.Env, Stderr: o.Stderr,
 	})
-	if err != nil {
-		return report, err
+	if err == nil {
+		err = errors.Join(report.rounds(ctx, &o, cluster), cluster.Close())
 	}
-	err = report.rounds(ctx, &o, cluster)
-	return report, errors.Join(err, cluster.Close())
+	if ctx.Err() != nil {
+		report.Interrupted = true
+		return report, nil // what failed was stopped
+	}
+	return report, err
 }
 
 func (r *Report) rounds(ctx context.Context, o *Options, cluster *processes.Cluster) error {
@@ -71,13 +75,21 @@ func (r *Report) lastLook(ctx context.Context, o *Options, cluster *processes.Cl
 	var all []int
 	for i := range cluster.Bookies() {
 		all = append(all, i)
-		if err := cluster.Stop(i); err != nil {
+		err := cluster.Stop(i)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			r.Findings = append(r.Findings, Finding{What: NotBack, Round: len(r.Rounds), Detail: err.Error()})
 		}
 	}
-	if err := cluster.Restart(ctx, all...); err != nil {
-		r.Findings = append(r.Findings, Finding{What: NotBack, Round: len(r.Rounds), Detail: err.Error()})
+	err := cluster.Restart(ctx, all...)
+	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if err != nil {
+		r.Findings = append(r.Findings, Finding{What: NotBack, Round: len(r.Rounds), Detail: err.Error()})
+		return nil
 	}
 	for i := range r.Rounds {
 		one := &r.Rounds[i]
