@@ -52,7 +52,7 @@ func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench [WORKLOAD…]",
 		Short: "Measure the engine on a real disk and real sockets, beside the machine's own limits",
-		Long: `Measure the engine on this machine's disk and loopback network, in about three minutes.
+		Long: `Measure the engine on this machine's disk and loopback network, in two to three minutes.
 
 Workloads:
 
@@ -68,7 +68,7 @@ Without arguments all of them run. Cells of one group take turns, so that a drif
 of the default run are quick; quote those of --thorough, on a machine that does nothing else.
 
 The directory must be on a disk: a memory file system syncs nothing, and the figures then say nothing.`,
-		Example: `  simrun bench                                        # all workloads, in about three minutes
+		Example: `  simrun bench                                        # all workloads, in two to three minutes
   simrun bench append --only batches/256              # the arms with a goal
   simrun bench ledger --only ledger/write/3-3-2/100B/1000
   simrun bench ledger --only write/3-3-2/1KiB/open --rate 20000

@@ -81,7 +81,8 @@ type pace struct {
 	readRounds int
 }
 
-// pace of a default run leaves time within two minutes for building and filling.
+// pace of a default run: whoever has just cloned the repository waits for the build and for this, and is to have a page
+// within five minutes on a busy machine. On a quiet one every arm gets its pairs, six at least.
 func (o Options) pace() pace {
 	p := o.usualPace()
 	if o.Length > 0 {
@@ -98,9 +99,9 @@ func (o Options) usualPace() pace {
 		}
 	}
 	return pace{
-		hurryAfter: 65 * time.Second, skipAfter: 95 * time.Second, hurryPairs: 3,
-		goalRound: 120 * time.Millisecond, goalPairs: 11, otherRound: 50 * time.Millisecond, otherPairs: 6, fioRound: 300 * time.Millisecond, fioPairs: 10,
-		readRound: 100 * time.Millisecond, readRounds: 7,
+		hurryAfter: 60 * time.Second, skipAfter: 85 * time.Second, hurryPairs: 3,
+		goalRound: 100 * time.Millisecond, goalPairs: 8, otherRound: 40 * time.Millisecond, otherPairs: 6, fioRound: 200 * time.Millisecond, fioPairs: 8,
+		readRound: 80 * time.Millisecond, readRounds: 6,
 	}
 }
 

@@ -44,9 +44,9 @@ type pace struct {
 
 func (o Options) pace() pace {
 	p := pace{
-		closedRound: 100 * time.Millisecond, openRound: 250 * time.Millisecond, readRound: 80 * time.Millisecond,
-		closedRounds: 6, openRounds: 5, readRounds: 6, coldRounds: 3, roundsMin: 3,
-		budget: 14 * time.Second, hurryAfter: 55 * time.Second,
+		closedRound: 70 * time.Millisecond, openRound: 180 * time.Millisecond, readRound: 60 * time.Millisecond,
+		closedRounds: 6, openRounds: 6, readRounds: 6, coldRounds: 3, roundsMin: 3,
+		budget: 12 * time.Second, hurryAfter: 58 * time.Second,
 	}
 	if o.Thorough {
 		p = pace{
