@@ -31,6 +31,9 @@ type Config struct {
 	ReadTimeout time.Duration
 	// MetadataTimeout is for one answer of the metadata store. Default 10 s.
 	MetadataTimeout time.Duration
+	// AwaitMetadata makes Open wait, for MetadataTimeout at most, while nobody listens at any of the addresses: for programs
+	// that start together with their store. Without it Open fails as soon as all have refused.
+	AwaitMetadata bool
 
 	// WindowEntries and WindowBytes bound what one writer has appended and not yet heard of. Append waits for room.
 	// Default 4096 entries and 32 MiB.

@@ -3,6 +3,8 @@ package lakebed_test
 import (
 	"context"
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,6 +168,36 @@ func TestMetadataCallsAreCutShortByTheirContext(t *testing.T) {
 		t.Errorf("stat without a context's end: %v", err)
 	}
 	w.awaitNothingLeftBehind()
+}
+
+// Where no metadata store listens Open says so at once, with the address. A program that starts together with its store may
+// wait, and is told the same when its time is up; a store that comes in time is taken.
+func TestOpenSaysThatNoMetadataStoreListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := l.Addr().String()
+	l.Close()
+	said := "connect to metadata store " + nobody + ": connection refused"
+	open := func(ctx context.Context, config lakebed.Config) (error, time.Duration) {
+		config.Metadata = []string{nobody}
+		begun := time.Now()
+		_, err := lakebed.Open(ctx, config)
+		return err, time.Since(begun)
+	}
+	if err, took := open(t.Context(), lakebed.Config{}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took > time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+	const patience = 300 * time.Millisecond
+	if err, took := open(t.Context(), lakebed.Config{AwaitMetadata: true, MetadataTimeout: patience}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took < patience {
+		t.Errorf("after %v: %v", took, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err, took := open(ctx, lakebed.Config{AwaitMetadata: true}); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) || took < patience {
+		t.Errorf("after %v: %v", took, err)
+	}
 }
 
 // A call whose context is over before it begins does nothing at all, and says no more than that.

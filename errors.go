@@ -82,6 +82,8 @@ func (s *Store) storeError(ctx context.Context, doing string, err error) error {
 		return nil
 	case s.isClosed():
 		return fmt.Errorf("%s: %w", doing, ErrStoreClosed)
+	case cut && isOver(ctx) && errors.Is(err, host.ErrRefused):
+		return fmt.Errorf("%s: %w: %w", doing, ended(ctx), err) // a context that was too short is not all there is to say
 	case cut && isOver(ctx):
 		return fmt.Errorf("%s: %w", doing, ended(ctx))
 	case errors.Is(err, metadata.ErrNotExist):

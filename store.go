@@ -35,8 +35,8 @@ type Store struct {
 	problem  error         // what Close returns
 }
 
-// Open connects to a cluster. It returns when the metadata store has answered, or ErrUnavailable after Config.MetadataTimeout;
-// it asks no bookie. A cluster that no bookie has joined yet is no error: see AwaitBookies. The owner calls Close.
+// Open connects to a cluster. It returns when the metadata store has answered, or ErrUnavailable: at once if every address
+// refuses (see Config.AwaitMetadata), or after Config.MetadataTimeout. It asks no bookie. A cluster that no bookie has joined yet is no error: see AwaitBookies. The owner calls Close.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	doing := "open the store at " + strings.Join(config.Metadata, ", ")
 	if err := config.validate(); err != nil {
@@ -56,7 +56,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 		waits:   make(chan struct{}, orDefault(config.WaitsMax, waitsMax)),
 		closing: make(chan struct{}), over: make(chan struct{}),
 	}
-	if s.metadata, err = service.Connect(h, h.Root(), service.DefaultClientConfig(config.Metadata...)); err != nil {
+	connect := service.DefaultClientConfig(config.Metadata...)
+	connect.GiveUpRefused = !config.AwaitMetadata
+	if s.metadata, err = service.Connect(h, h.Root(), connect); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", doing, ErrInvalid, err)
 	}
 	if s.client, err = client.New(h, h.Root(), s.metadata, engine); err != nil {

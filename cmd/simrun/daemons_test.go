@@ -186,6 +186,26 @@ func TestANewcomersStore(t *testing.T) {
 	}
 }
 
+// TestNoMetadataStoreIsSaidAtOnce by every command on ledgers, with the address and what to do; append and create say that
+// they wait, and the same again in the end.
+func TestNoMetadataStoreIsSaidAtOnce(t *testing.T) {
+	nobody := freeAddress(t)
+	reason := "connect to metadata store " + nobody + ": connection refused"
+	for _, line := range []string{"list", "show 0", "read 0", "tail 0", "recover 0", "delete 0", "create --wait 0", "append --wait 0"} {
+		begun := time.Now()
+		code, out, err := simrun(t, append([]string{"ledger", "--metadata", nobody}, strings.Fields(line)...)...)
+		if took := time.Since(begun); code != campaign.ExitEnvironment || out != "" || strings.Count(err, reason) != 1 || took > metadataPatience {
+			t.Errorf("%s: exit code %d after %v, %q, %q", line, code, took, out, err)
+		}
+	}
+	for _, line := range []string{"create --wait 300ms", "append --wait 300ms"} {
+		code, out, err := simrun(t, append([]string{"ledger", "--metadata", nobody}, strings.Fields(line)...)...)
+		if code != campaign.ExitEnvironment || out != "" || strings.Count(err, reason) != 2 || !strings.Contains(err, "waiting 300ms") {
+			t.Errorf("%s: exit code %d, %q, %q", line, code, out, err)
+		}
+	}
+}
+
 // TestABookieThatNeverServedClaimsNothing: it was in no metadata store that it could have left.
 func TestABookieThatNeverServedClaimsNothing(t *testing.T) {
 	d := startDaemon("bookie", "--data", t.TempDir(), "--address", "127.0.0.1:1", "--metadata", "127.0.0.1:2", "--log-level", "error")

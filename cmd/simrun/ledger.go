@@ -29,6 +29,9 @@ type ledgerFlags struct {
 	json     bool
 }
 
+// metadataPatience is how long a command is silent while the metadata store does not answer.
+const metadataPatience = time.Second
+
 // ledgerSession is a connection to a running store.
 type ledgerSession struct {
 	ctx     context.Context
@@ -47,6 +50,8 @@ func (a *app) ledgerCommand() *cobra.Command {
 A ledger is written once, by the one who makes it, and is closed for ever after. So there is no appending to a ledger
 that exists: append makes one. Whoever recovers a ledger shuts its writer out and closes it behind everything that was
 acknowledged.
+
+A metadata store that nobody listens for is said at once; append and create wait for one as they do for bookies: --wait.
 
 Exit code 0: done. 2: wrong use, or there is no such ledger. 3: the store could not do it, or cannot be reached.`,
 		Example: `  seq 1000 | simrun ledger append               # a new ledger, one line an entry
@@ -74,6 +79,11 @@ Exit code 0: done. 2: wrong use, or there is no such ledger. 3: the store could 
 
 // withLedgers runs f with a client of the store that the flags name. An interrupt ends what waits.
 func (a *app) withLedgers(c *cobra.Command, f *ledgerFlags, use func(*ledgerSession) error) error {
+	return a.withLedgersIn(c, f, 0, use)
+}
+
+// withLedgersIn waits for a metadata store for a time, where nobody listens.
+func (a *app) withLedgersIn(c *cobra.Command, f *ledgerFlags, wait time.Duration, use func(*ledgerSession) error) error {
 	for _, address := range f.metadata {
 		if err := checkAddress("metadata", address, false); err != nil {
 			return err
@@ -83,7 +93,7 @@ func (a *app) withLedgers(c *cobra.Command, f *ledgerFlags, use func(*ledgerSess
 	defer release()
 	logger := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelError}))
 	err := oshost.Run(ctx, oshost.Config{Logger: logger}, func(h host.Host) error {
-		store, err := service.Connect(h, h.Root(), service.DefaultClientConfig(f.metadata...))
+		store, err := a.reachMetadata(h, f.metadata, wait)
 		if err != nil {
 			return err
 		}
@@ -101,6 +111,32 @@ func (a *app) withLedgers(c *cobra.Command, f *ledgerFlags, use func(*ledgerSess
 		return ctx.Err()
 	}
 	return explainLedger(err, f)
+}
+
+// reachMetadata connects to the metadata store. Where it refuses, that is the end, or said and waited for; where it is silent
+// that is said as well, and the command goes on to what its own bounds allow.
+func (a *app) reachMetadata(h host.Host, addresses []string, wait time.Duration) (*service.Client, error) {
+	config := service.DefaultClientConfig(addresses...)
+	config.GiveUpRefused = true
+	store, err := service.Connect(h, h.Root(), config)
+	if err != nil {
+		return nil, err
+	}
+	failed := store.Sync(host.Within(h, h.Root(), metadataPatience))
+	switch {
+	case failed == nil:
+		return store, nil
+	case errors.Is(failed, host.ErrTimeout) && !errors.Is(failed, host.ErrRefused):
+		fmt.Fprintf(a.err, "still waiting: %v\n", failed)
+		return store, nil
+	}
+	store.Abandon()
+	if wait <= 0 || !errors.Is(failed, host.ErrRefused) {
+		return nil, failed
+	}
+	fmt.Fprintf(a.err, "%v; waiting %v for it\n", failed, wait)
+	config.GiveUpRefused = false
+	return service.Connect(h, h.Root(), config)
 }
 
 // explainLedger sorts errors into exit codes and says what to do about them.

@@ -32,7 +32,7 @@ func (f *createFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.ack, "ack-quorum", o.Quorum.Ack, "bookies that must have an entry before it is acknowledged")
 	flags.StringVar(&f.digest, "digest", "crc32c", "of the entries: crc32c, crc32, mac or none")
 	flags.BoolVar(&f.leaveOpen, "leave-open", false, "do not close the ledger, as if the writer had died")
-	flags.DurationVar(&f.wait, "wait", 10*time.Second, "for so many bookies to be there")
+	flags.DurationVar(&f.wait, "wait", 10*time.Second, "for the metadata store and so many bookies to be there")
 }
 
 func (f *createFlags) options(password string) (client.CreateOptions, error) {
@@ -78,7 +78,7 @@ may write it, so to write one use append.`,
 			if _, err := create.options(f.password); err != nil {
 				return err
 			}
-			return a.withLedgers(c, f, func(s *ledgerSession) error {
+			return a.withLedgersIn(c, f, create.wait, func(s *ledgerSession) error {
 				w, err := create.create(s, f.password)
 				if err != nil {
 					return err
@@ -120,7 +120,7 @@ If an append fails, what was acknowledged before is safe, and the ledger is left
 			if _, err := create.options(f.password); err != nil {
 				return err
 			}
-			return a.withLedgers(c, f, func(s *ledgerSession) error {
+			return a.withLedgersIn(c, f, create.wait, func(s *ledgerSession) error {
 				w, err := create.create(s, f.password)
 				if err != nil {
 					return err

@@ -21,11 +21,23 @@ func explain(err error, format string, args ...any) error {
 		err = errno
 	}
 	class := classOf(err)
-	if class == nil || class == err {
+	switch {
+	case class == nil || class == err:
 		return fmt.Errorf("%s: %w", doing, err)
+	case class.Error() == err.Error():
+		return fmt.Errorf("%s: %w", doing, alike{error: err, class: class})
 	}
 	return fmt.Errorf("%s: %w (%w)", doing, class, err)
 }
+
+// alike is an error of the machine that says the same as its class, once.
+type alike struct {
+	error
+	class error
+}
+
+// Unwrap makes both of them found.
+func (a alike) Unwrap() []error { return []error{a.class, a.error} }
 
 // classOf is the sentinel for err, or nil if a caller has no branch to take on it.
 func classOf(err error) error {

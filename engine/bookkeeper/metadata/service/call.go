@@ -1,8 +1,10 @@
 package service
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"lakebed/engine/bookkeeper/metadata"
 	"lakebed/engine/bookkeeper/metadata/memory"
@@ -82,6 +84,9 @@ func validate(r *Request) error {
 func (c *Client) abandon(k *call, cause error) error {
 	if i := slices.Index(c.line, k); i >= 0 {
 		c.line = slices.Delete(c.line, i, i+1)
+		if c.down != nil && errors.Is(cause, host.ErrTimeout) {
+			return unsent(&k.request, fmt.Errorf("%w: %w", cause, c.down)) // the time was up because of that
+		}
 		return unsent(&k.request, cause)
 	}
 	k.abandoned = true
@@ -102,4 +107,33 @@ func about(r *Request) string {
 		return r.Operation.String()
 	}
 	return fmt.Sprintf("%s %s", r.Operation, r.Key)
+}
+
+// unreached says why there is no connection to a server.
+type unreached struct {
+	address string
+	err     error
+}
+
+// Error names the address once: dialling names it too.
+func (u *unreached) Error() string {
+	return "connect to metadata store " + u.address + ": " + strings.TrimPrefix(u.err.Error(), "dial "+u.address+": ")
+}
+
+// Unwrap makes the class of the failure found.
+func (u *unreached) Unwrap() error { return u.err }
+
+// failed takes note of a connection that was not made, or has ended. Refusals are how many addresses have refused one after
+// the other.
+func (c *Client) failed(address string, err error, refusals int) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.down = &unreached{address: address, err: err}
+	if !c.config.GiveUpRefused || c.session != 0 || refusals < len(c.config.Addresses) {
+		return
+	}
+	for _, k := range c.line {
+		k.finish(Response{}, unsent(&k.request, c.down))
+	}
+	c.line = nil
 }

@@ -36,6 +36,7 @@ type Client struct {
 	seen    memory.Index // newest state that was seen in this session
 	line    []*call      // not sent, in order
 	link    *link        // nil: not connected
+	down    *unreached   // how the last try to connect failed; nil: it did not
 	watches map[string]*watched
 	closing bool // no further calls are taken
 	ended   bool // nothing is served any more

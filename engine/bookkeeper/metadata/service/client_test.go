@@ -3,6 +3,7 @@ package service_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,6 +223,43 @@ func TestAClientWaitsForItsServer(t *testing.T) {
 			return errors.New("the session is the same")
 		}
 		return errors.Join(is("get", get, metadata.ErrNotExist), c.Close(), late.Close())
+	})
+}
+
+// TestACallWithoutAServerSaysWhy: the address and how the last connection failed stand in the error at the deadline; a client
+// that shall not wait says the same as soon as every address has refused it, and once it had a session it waits like any.
+func TestACallWithoutAServerSaysWhy(t *testing.T) {
+	const refused = "connect to metadata store metadata:2181: connection refused"
+	worlds(t, func(w *sim.World, h host.Host) error {
+		server := w.Node("metadata")
+		server.Crash(sim.KillProcess())
+		waits, err := service.Connect(h, h.Root(), clientConfig(addr, time.Second))
+		if err != nil {
+			return err
+		}
+		_, late := waits.Get("/k", host.Within(h, h.Root(), 5*time.Second))
+		config := clientConfig(addr, time.Second)
+		config.Addresses, config.GiveUpRefused = []string{addr, addr}, true
+		early, err := service.Connect(h, h.Root(), config)
+		if err != nil {
+			return err
+		}
+		begun := h.Elapsed()
+		_, soon := early.Get("/k", host.Within(h, h.Root(), 5*time.Second))
+		took := h.Elapsed() - begun
+		for _, said := range []error{late, soon} {
+			if !errors.Is(said, metadata.ErrUnavailable) || !errors.Is(said, host.ErrRefused) || !strings.Contains(said.Error(), refused) {
+				err = errors.Join(err, fmt.Errorf("it says %w", said))
+			}
+		}
+		if !errors.Is(late, host.ErrTimeout) || errors.Is(soon, host.ErrTimeout) || took > 200*time.Millisecond {
+			err = errors.Join(err, fmt.Errorf("%w; %w after %v", late, soon, took))
+		}
+		server.Start(func(h host.Host) error { return serve(h, addr, small(), nil) })
+		err = errors.Join(err, early.Sync(nil))
+		server.Crash(sim.KillProcess())
+		_, cut := early.Get("/k", host.Within(h, h.Root(), 5*time.Second))
+		return errors.Join(err, is("once connected", cut, host.ErrTimeout), early.Close(), waits.Close())
 	})
 }
 

@@ -57,6 +57,9 @@ type ClientConfig struct {
 	ReconnectMin     time.Duration
 	ReconnectMax     time.Duration
 	CloseTimeout     time.Duration // Close waits so long for the server to end the session
+	// GiveUpRefused: a client that has had no session yet fails its calls as soon as every address has refused it, instead
+	// of waiting for a server until their scopes end. For programs that somebody sits in front of.
+	GiveUpRefused bool
 }
 
 // DefaultClientConfig is for a client of the server at an address.

@@ -25,11 +25,15 @@ type link struct {
 
 // connect is the task that keeps the client connected. It dials, reads until the connection breaks, and waits.
 func (c *Client) connect() {
-	wait := c.config.ReconnectMin
+	wait, refusals := c.config.ReconnectMin, 0
 	for turn := 0; !c.tasks.Stopping(); turn++ {
 		address := c.config.Addresses[turn%len(c.config.Addresses)]
 		begun := c.h.Elapsed()
 		err := c.converse(address)
+		if refusals++; !errors.Is(err, host.ErrRefused) {
+			refusals = 0
+		}
+		c.failed(address, err, refusals)
 		if errors.Is(err, ErrProtocol) || errors.Is(err, ErrMalformed) || errors.Is(err, wire.ErrMalformed) {
 			c.h.Probe().Mark(host.Event{Name: PointProtocol, Extra: address})
 			c.h.Log(host.Error, "metadata server breaks the protocol", host.F("server", address), host.F("error", err))
@@ -117,6 +121,7 @@ func (c *Client) welcomed(r *Response) error {
 		c.session, c.seen = r.Session, 0 // what was seen in another session binds nobody
 	}
 	c.seen = max(c.seen, r.Index)
+	c.down = nil
 	c.timeout = r.Timeout
 	c.link.quiet = c.h.Elapsed()
 	c.link.conn.Limits(c.timeout*2/3, c.config.WriteStall)
