@@ -96,7 +96,7 @@ func (n *node) start() error {
 	}
 	listener, err := n.h.Net().Listen(listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", listen, err)
+		return err // it names the address
 	}
 	n.server = server.Serve(n.h, n.h.Root(), n.store, listener, n.config.Server)
 	n.h.Probe().Mark(host.Event{Name: PointServing, Extra: string(n.id)})
