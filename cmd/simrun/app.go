@@ -118,11 +118,27 @@ func noArguments(c *cobra.Command, arguments []string) error {
 	return nil
 }
 
+// refuseBelowOne refuses flags that were given with zero or less: their defaults stand for something else than zero, and
+// whoever types a zero means it.
+func refuseBelowOne(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		value := f.Value.String()
+		if f.Changed && (strings.HasPrefix(value, "-") || value == "0" || value == "0s") {
+			return fmt.Errorf("%w: --%s %s: must be more than nothing", campaign.ErrUsage, name, value)
+		}
+	}
+	return nil
+}
+
 // explainFlag names the flag that was likely meant.
 func explainFlag(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
+	}
+	if name := unknown.GetSpecifiedName(); c.Name() == replayName && strings.Trim(name, "0123456789") == "" {
+		return fmt.Errorf("replay takes a seed from 0 to 2^64-1, not -%s", unknown.GetSpecifiedShortnames())
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

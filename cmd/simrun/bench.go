@@ -110,6 +110,9 @@ func completeWorkloads(*cobra.Command, []string, string) ([]string, cobra.ShellC
 }
 
 func (a *app) bench(c *cobra.Command, f benchFlags, names []string) error {
+	if err := refuseBelowOne(c, "in-flight", "rate", "length"); err != nil {
+		return err
+	}
 	workloads, err := bench.ParseWorkloads(names)
 	if err != nil {
 		return benchError(err)

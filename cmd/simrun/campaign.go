@@ -49,7 +49,7 @@ func (a *app) campaignCommand() *cobra.Command {
 			if c.Flags().Changed("time") && !c.Flags().Changed("seeds") {
 				f.seeds = 0
 			}
-			return a.campaign(c.Context(), f, scenarios)
+			return a.campaign(c, f, scenarios)
 		},
 		ValidArgsFunction: a.completeScenarios,
 	}
@@ -104,7 +104,11 @@ that shows it again, and is kept as a file that "simrun replay" accepts.`)
 	return b.String()
 }
 
-func (a *app) campaign(ctx context.Context, f campaignFlags, scenarios []string) error {
+func (a *app) campaign(c *cobra.Command, f campaignFlags, scenarios []string) error {
+	if err := refuseBelowOne(c, "hang", "time"); err != nil {
+		return err
+	}
+	ctx := c.Context()
 	options, err := a.campaignOptions(f, scenarios)
 	if err != nil {
 		return err

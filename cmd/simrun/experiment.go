@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -44,6 +45,7 @@ func (a *app) experimentCommand() *cobra.Command {
 is computed from the figures: confirmed, refuted or undecided.
 
   list     which there are, and how they were decided last
+  show     one of them: hypothesis, rule, last result
   run      measure, judge, and write the result
   report   EXPERIMENTS.md from all results and the hand-written sections beside them`,
 		Example: `  simrun experiment list
@@ -54,7 +56,7 @@ is computed from the figures: confirmed, refuted or undecided.
 		Args: explainCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.experimentListCommand(), a.experimentRunCommand(), a.experimentReportCommand())
+	c.AddCommand(a.experimentListCommand(), a.experimentShowCommand(), a.experimentRunCommand(), a.experimentReportCommand())
 	c.AddCommand(experimentWorkerCommand(), a.fingerprintsCommand())
 	return c
 }
@@ -119,8 +121,36 @@ func (a *app) listExperiments(f experimentFlags) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("%w: print: %w", campaign.ErrEnvironment, err)
 	}
+	if shelf := experiments.Shelf(f.results); !shelf.Exists() {
+		fmt.Fprintf(a.out, "\nNo results are here: there is no directory %s. Run this in a clone of the repository, or name its results with --results.\n", f.results)
+	}
 	fmt.Fprintln(a.out, "\nmodes: S simulator, D real disk and sockets, B both\nnext: simrun experiment run ID, or --all; --quick tries one in seconds")
 	return nil
+}
+
+func (a *app) experimentShowCommand() *cobra.Command {
+	var results string
+	c := &cobra.Command{
+		Use:     "show ID",
+		Short:   "One experiment: hypothesis, rule, last result",
+		Long:    "Write the section of EXPERIMENTS.md that is about one experiment, from its last result.",
+		Example: "  simrun experiment show X-45",
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return fmt.Errorf("show takes the number of one experiment, such as X-45; see simrun experiment list")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, arguments []string) error {
+			id := experiments.ID(arguments[0])
+			if _, err := experiments.Find(id); err != nil {
+				return fmt.Errorf("%w: %w", campaign.ErrUsage, err)
+			}
+			return a.writeOut(func(w io.Writer) error { return experiments.Shelf(results).WriteOne(w, id) })
+		},
+	}
+	c.Flags().StringVar(&results, "results", string(experiments.DefaultShelf), "directory with the results")
+	return c
 }
 
 func (a *app) experimentRunCommand() *cobra.Command {
@@ -144,6 +174,9 @@ Exit code 0: all were run. 1: a promise of the engine was refuted. 3: one could 
 			if f.quick && !c.Flags().Changed("out") {
 				f.out = ""
 			}
+			if err := refuseBelowOne(c, "workers", "seed"); err != nil {
+				return err
+			}
 			return a.runExperiments(c.Context(), f, ids)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -160,7 +193,7 @@ Exit code 0: all were run. 1: a promise of the engine was refuted. 3: one could 
 	flags.StringVar(&f.out, "out", string(experiments.DefaultShelf), "directory for the results; empty: write none")
 	flags.StringVar(&f.dir, "dir", ".", "where clusters on this machine keep their files: the disk that is measured")
 	flags.Uint64Var(&f.seed, "seed", experiments.DefaultSeed, "first of the seeds of worlds and campaigns")
-	flags.IntVar(&f.workers, "workers", 0, "processes that run trials; 0: as many as there are processors")
+	flags.IntVar(&f.workers, "workers", 0, "processes that run trials (default: as many as there are processors)")
 	flags.BoolVar(&f.json, "json", false, "print one JSON list of results instead of tables")
 	return c
 }

@@ -19,7 +19,7 @@ func TestExperimentsAreListedRunAndReported(t *testing.T) {
 		t.Skip("runs some dozens of worlds")
 	}
 	t.Chdir(t.TempDir())
-	if code, out, err := simrun(t, "experiment", "list"); code != campaign.ExitOK || !strings.Contains(out, "X-47") || !strings.Contains(out, "not run") {
+	if code, out, err := simrun(t, "experiment", "list"); code != campaign.ExitOK || !strings.Contains(out, "X-47") || !strings.Contains(out, "not run") || !strings.Contains(out, "clone of the repository") {
 		t.Fatalf("exit code %d: %s %s", code, out, err)
 	}
 	code, out, err := simrun(t, "experiment", "run", "x-47", "--quick", "--json")
@@ -33,6 +33,10 @@ func TestExperimentsAreListedRunAndReported(t *testing.T) {
 	code, out, err = simrun(t, "experiment", "run", "X-47", "--quick", "--out", "kept")
 	if code != campaign.ExitOK || !strings.Contains(out, "X-47") || !strings.Contains(err, "kept/X-47.json") {
 		t.Fatalf("exit code %d: %s %s", code, out, err)
+	}
+	code, out, _ = simrun(t, "experiment", "show", "47", "--results", "kept")
+	if code != campaign.ExitOK || !strings.HasPrefix(out, "# X-47: ") || !strings.Contains(out, "Refuted if") || !strings.Contains(out, "confirmed") && !strings.Contains(out, "**") {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 	code, out, _ = simrun(t, "experiment", "list", "--results", "kept", "--json")
 	var listed []listedExperiment
@@ -60,8 +64,8 @@ func TestExperimentsRefuseWhatMakesNoSense(t *testing.T) {
 		"run":                    "--all",
 		"run X-99":               "there are: X-07",
 		"run --all X-45":         "give no numbers",
-		"run X-45 --workers -1":  "negative",
-		"run X-45 --seed 0":      "positive",
+		"run X-45 --workers -1":  "more than nothing",
+		"run X-45 --seed 0":      "more than nothing",
 		"run X-45 --quik":        "did you mean --quick?",
 		"list X-45":              "takes no arguments",
 		"report --result x":      "did you mean --results?",

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"lakebed/faults"
 	"lakebed/trial"
@@ -67,8 +68,11 @@ func WriteCase(path string, c Case) error {
 // ReadCase reads what WriteCase wrote, or what somebody made of it.
 func ReadCase(path string) (Case, error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return Case{}, fmt.Errorf("%w: %w", ErrUsage, err)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return Case{}, fmt.Errorf("%w: there is no file %s", ErrUsage, path)
+	case errors.Is(err, syscall.EISDIR):
+		return Case{}, fmt.Errorf("%w: %s is a directory; a campaign keeps each failure in a file, such as failures/bookie-17-violation.json", ErrUsage, path)
 	}
 	if err != nil {
 		return Case{}, fmt.Errorf("%w: read a case: %w", ErrEnvironment, err)
@@ -77,7 +81,7 @@ func ReadCase(path string) (Case, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&c); err != nil {
-		return Case{}, fmt.Errorf("%w: %s is not a case of a campaign: %w", ErrUsage, path, err)
+		return Case{}, fmt.Errorf("%w: %s is not a case that a campaign has kept, or was edited into something else (%w)", ErrUsage, path, err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return Case{}, fmt.Errorf("%w: %s has something behind the case", ErrUsage, path)

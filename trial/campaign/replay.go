@@ -104,6 +104,8 @@ func (o *ReplayOptions) trial() (options trial.Options, recorded string, err err
 	name := o.Scenario
 	if seed, err := strconv.ParseUint(o.Target, 0, 64); err == nil {
 		options.Seed = seed
+	} else if errors.Is(err, strconv.ErrRange) {
+		return options, "", fmt.Errorf("%w: %s: a seed is a whole number from 0 to 2^64-1", ErrUsage, o.Target)
 	} else if _, missing := os.Stat(o.Target); errors.Is(missing, os.ErrNotExist) {
 		return options, "", fmt.Errorf("%w: %q is neither a seed nor a file that exists", ErrUsage, o.Target)
 	} else {

@@ -57,6 +57,30 @@ func (s Shelf) writePage(w io.Writer, entries []Entry) error {
 	return err
 }
 
+// WriteOne writes the section of one experiment.
+func (s Shelf) WriteOne(w io.Writer, id ID) error {
+	h, err := Find(id)
+	if err != nil {
+		return err
+	}
+	entries, err := s.Entries()
+	if err != nil {
+		return err
+	}
+	p := &page{}
+	for i := range entries {
+		if entries[i].ID == h.ID {
+			err = p.experiment(&entries[i])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, text, _ := strings.Cut(p.text.String(), "\n## ") // behind the anchor of the page
+	_, err = io.WriteString(w, "# "+text)
+	return err
+}
+
 // page is Markdown under way.
 type page struct{ text bytes.Buffer }
 
@@ -91,6 +115,13 @@ func (p *page) overview(entries []Entry) {
 	}
 }
 
+func minutesText(minutes float64) string {
+	if minutes == 1 {
+		return "a minute"
+	}
+	return fmt.Sprintf("%g minutes", minutes)
+}
+
 // cellText keeps a text in its cell.
 func cellText(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
@@ -105,7 +136,7 @@ func (p *page) experiment(e *Entry) error {
 	p.line("*Confirmed if.* %s *Undecided:* %s\n", e.Confirmed, e.Undecided)
 	p.line("*Not decided here.* %s\n", e.CannotBe)
 	if e.Result == nil {
-		p.line("*Command.* `%s`, about %g minutes. It was not run yet.", e.Command(), e.Minutes)
+		p.line("*Command.* `%s`, about %s. It was not run yet.", e.Command(), minutesText(e.Minutes))
 		return nil
 	}
 	if IsQuick(e.Result) {

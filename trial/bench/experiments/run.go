@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,11 +36,14 @@ func programs() map[ID]experiment {
 	}
 }
 
-// find looks an experiment up by its number, in any case: "x-7" is X-07.
+// find looks an experiment up by its number, in any case: "x-7" and "7" are X-07.
 func find(id ID) (experiment, error) {
 	wanted := strings.ToUpper(string(id))
 	if digits, ok := strings.CutPrefix(wanted, "X-"); ok && len(digits) == 1 {
 		wanted = "X-0" + digits
+	}
+	if _, err := strconv.Atoi(wanted); err == nil {
+		wanted = "X-" + fmt.Sprintf("%02s", wanted)
 	}
 	var known []string
 	for _, h := range Hypotheses() {

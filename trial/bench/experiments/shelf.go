@@ -49,6 +49,12 @@ func (e *Entry) When() string {
 
 func (s Shelf) path(id ID) string { return filepath.Join(string(s), string(id)+".json") }
 
+// Exists says whether there is such a directory. An empty shelf and none look the same to Entries.
+func (s Shelf) Exists() bool {
+	_, err := os.ReadDir(string(s))
+	return err == nil
+}
+
 // Put writes a result in the place of the last one, on one line: most of it is samples, which nobody reads one by one.
 func (s Shelf) Put(r *reports.Result) (path string, err error) {
 	var text, compact bytes.Buffer
