@@ -116,7 +116,7 @@ func TestWhatIsNeitherSeedNorCaseIsRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ target, scenario, reason string }{
 		{"-3", "", "neither a seed nor a file"},
-		{"18446744073709551616", "", "neither a seed nor a file"},
+		{"18446744073709551616", "", "from 0 to 2^64-1"},
 		{filepath.Join(directory, "absent.json"), "", "neither a seed nor a file"},
 		{file("empty", ""), "", "not a case"},
 		{file("other.json", `{"format":"something/1"}`), "", "not a case"},
