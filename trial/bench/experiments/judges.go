@@ -3,7 +3,6 @@ package experiments
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/reports"
@@ -14,11 +13,9 @@ const (
 	equalWithin     = 1.1  // two latencies, or two throughputs, within this ratio count as equal
 	batchGainMin    = 0.05 // of a batch of 100 B entries over single reads
 	schedulesMin    = 100_000
-	determinismMin  = 100                // trials a setting
 	pauseMax        = failureTimeout * 3 // while as many bookies as an ensemble needs are healthy
 	linearizableMin = 1000               // ledgers that porcupine has searched
 	choiceReadsMin  = 1000               // reads of one way, all shapes together
-	sameMachinesMin = 2                  // clusters on this machine: in one process, and of processes
 	holesMin        = 10                 // reads of a write set's bookie that found nothing, so that the workload is no weak one
 )
 
@@ -323,82 +320,5 @@ func judgeCampaign(r *reports.Result) reports.Verdict {
 	j.support("%s seeds, %s operations, %s ledgers found legal by porcupine, %s of %s rare states reached",
 		short(values[figureSeeds]), short(values[figureOperations]), short(values[figureLegal]),
 		short(values[figureMarksWanted]-values[figureMarksMissed]), short(values[figureMarksWanted]))
-	return j.verdict()
-}
-
-// judgeMutations: each defect of the catalogue is caught in every hunt. One that survives a hunt refutes.
-func judgeMutations(r *reports.Result) reports.Verdict {
-	var j judgement
-	var survivors []string
-	hunted, slowest, slowestID := 0, 0.0, ""
-	for _, g := range r.Groups {
-		for _, c := range g.Cells {
-			hunted++
-			if failed, ok := c.Figure(figureFailed); ok {
-				j.leaveOpen("%s hunts of %s failed", short(total(&failed)), c.Name)
-			}
-			if missed, ok := c.Figure(figureMissed); ok && total(&missed) > 0 {
-				survivors = append(survivors, strings.TrimPrefix(c.Name, defectCell("")))
-			}
-			if caught, ok := c.Figure(figureToCatch); ok && caught.Value > slowest {
-				slowest, slowestID = caught.Value, strings.TrimPrefix(c.Name, defectCell(""))
-			}
-		}
-	}
-	switch {
-	case len(survivors) > 0:
-		j.refute("%d of %d defects survived a hunt: %s", len(survivors), hunted, strings.Join(survivors, ", "))
-	case IsQuick(r):
-		j.leaveOpen("%d defects were hunted, and not the whole catalogue", hunted)
-	case hunted > 0:
-		j.support("%d defects, each caught in every hunt; the slowest median is %s schedules, of %s", hunted, short(slowest), slowestID)
-	}
-	return j.verdict()
-}
-
-// judgeDeterminism: no trial differs under any setting, and enough were compared.
-func judgeDeterminism(r *reports.Result) reports.Verdict {
-	var j judgement
-	least, settings, differing := 0.0, 0, 0.0
-	for _, g := range r.Groups {
-		for _, c := range g.Cells {
-			compared, ok := c.Figure(figureCompared)
-			differ, found := c.Figure(figureDiffering)
-			if !ok || !found {
-				continue
-			}
-			if settings == 0 || compared.Value < least {
-				least = compared.Value
-			}
-			settings++
-			differing += differ.Value
-		}
-	}
-	switch {
-	case differing > 0:
-		j.refute("%s trials differ", short(differing))
-	case settings == 0:
-	case least < determinismMin:
-		j.leaveOpen("%s trials a setting, and it takes %d", short(least), determinismMin)
-	default:
-		j.support("%s trials under %d settings more, none differs", short(least), settings)
-	}
-	return j.verdict()
-}
-
-// judgeSameness: no state differs from that of the script, in simulated worlds, in one process and in processes.
-func judgeSameness(r *reports.Result) reports.Verdict {
-	var j judgement
-	unlike, ok := j.figureOf(r, cellSame, figureUnlike)
-	worlds, found := j.figureOf(r, cellSame, figureWorlds)
-	machines, counted := j.figureOf(r, cellSame, figureMachines)
-	if !ok || !found || !counted {
-		return j.verdict()
-	}
-	j.none("states unlike the one that follows from the script", unlike.Value)
-	if machines.Value < sameMachinesMin {
-		j.leaveOpen("no cluster of processes was compared")
-	}
-	j.support("%s simulated worlds and %s clusters on this machine compared", short(worlds.Value), short(machines.Value))
 	return j.verdict()
 }

@@ -8,6 +8,8 @@ import (
 
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/reports"
+	"lakebed/trial/bench/sameness"
+	"lakebed/trial/defects"
 )
 
 // made is a result that nobody measured.
@@ -239,7 +241,10 @@ func TestCampaignsDecide(t *testing.T) {
 
 func TestSurvivorsDecideMutations(t *testing.T) {
 	planted := func(figure string) *made {
-		m := (&made{}).put(defectCell("no-sync"), figureMissed, 0, 0).put(defectCell("no-sync"), figureToCatch, 3, 4)
+		m := &made{}
+		for _, d := range defects.All() {
+			m.put(defectCell(d.ID), figureMissed, 0, 0, 0, 0, 0).put(defectCell(d.ID), figureToCatch, 3, 4, 3, 4, 3)
+		}
 		if figure != "" {
 			m.put(defectCell("other"), figure, 0, 1)
 		}
@@ -250,20 +255,29 @@ func TestSurvivorsDecideMutations(t *testing.T) {
 		judged{"one survives one hunt", reports.Refuted, planted(figureMissed)},
 		judged{"a hunt failed", reports.Undecided, planted(figureFailed)},
 	)
-	quick := planted("").done()
-	quick.Settings = []reports.Setting{{Name: settingForm, Value: formQuick}}
-	if got := judgeMutations(quick); got.Word != reports.Undecided {
-		t.Errorf("a part of the catalogue decides: %s", got.Reason)
+	part, seldom := planted("").done(), planted("").done()
+	part.Groups[0].Cells = part.Groups[0].Cells[1:]
+	f := &seldom.Groups[0].Cells[0].Figures[0]
+	f.Samples = f.Samples[1:]
+	for _, r := range []*reports.Result{part, seldom} {
+		if got := judgeMutations(r); got.Word != reports.Undecided || !strings.Contains(got.Reason, "incomplete") {
+			t.Errorf("a part of the catalogue is %s: %s", got.Word, got.Reason)
+		}
 	}
 }
 
 func TestDifferingTracesDecideDeterminism(t *testing.T) {
 	compared := func(trials, differing float64) *made {
 		m := &made{}
-		for i := range 3 {
-			m.put(fmt.Sprint(i), figureCompared, trials).put(fmt.Sprint(i), figureDiffering, differing)
+		for _, setting := range runtimes()[1:] {
+			m.put(runtimeCell(setting), figureCompared, trials).put(runtimeCell(setting), figureDiffering, differing)
 		}
 		return m
+	}
+	part := compared(400, 0).done()
+	part.Groups[0].Cells = part.Groups[0].Cells[:2]
+	if got := judgeDeterminism(part); got.Word != reports.Undecided || !strings.Contains(got.Reason, "incomplete: no trial ran with GOGC=") {
+		t.Errorf("two settings are %s: %s", got.Word, got.Reason)
 	}
 	hold(t, judgeDeterminism,
 		judged{"equal", reports.Confirmed, compared(400, 0)},
@@ -273,13 +287,22 @@ func TestDifferingTracesDecideDeterminism(t *testing.T) {
 }
 
 func TestUnlikeStatesDecideSameness(t *testing.T) {
-	same := func(unlike, machines float64) *made {
-		return (&made{}).put(cellSame, figureUnlike, unlike).put(cellSame, figureWorlds, 10).put(cellSame, figureMachines, machines)
+	sameOf := func(unlike, machines, worlds float64, ledgers ...float64) *made {
+		m := (&made{}).put(cellSame, figureUnlike, unlike).put(cellSame, figureWorlds, worlds).put(cellSame, figureMachines, machines)
+		for i, n := range ledgers {
+			m.put(fmt.Sprint("cluster ", i), sameness.FigureLedgers, n)
+		}
+		return m
 	}
+	all := []float64{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}
+	same := func(unlike, machines float64) *made { return sameOf(unlike, machines, sameWorldsFull, all...) }
 	hold(t, judgeSameness,
 		judged{"the same", reports.Confirmed, same(0, 2)},
 		judged{"unlike", reports.Refuted, same(1, 2)},
 		judged{"no processes", reports.Undecided, same(0, 1)},
+		judged{"few worlds", reports.Undecided, sameOf(0, 2, 9, all...)},
+		judged{"a cluster is missing", reports.Undecided, sameOf(0, 2, sameWorldsFull, all[1:]...)},
+		judged{"a ledger is missing", reports.Undecided, sameOf(0, 2, sameWorldsFull, append([]float64{6}, all[1:]...)...)},
 	)
 }
 

@@ -12,7 +12,7 @@ func measureMutations(ctx context.Context, r *run) error {
 	if r.Quick {
 		ids = quickDefects()
 	}
-	return r.detect(ctx, groupCatalogue, ids, either(r, 5, 1), either(r, 120.0, 20))
+	return r.detect(ctx, groupCatalogue, ids, either(r, mutationHunts, 1), either(r, 120.0, 20))
 }
 
 const groupCatalogue = "The catalogue of planted bugs"

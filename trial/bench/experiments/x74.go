@@ -66,12 +66,14 @@ func measureDeterminism(ctx context.Context, r *run) error {
 			r.note("with %s: %s", setting, differing[0])
 		}
 		r.say("%d trials with %s, %d differ", len(got), setting, len(differing))
-		c := g.cell("runtime/"+setting, "runtime", setting)
+		c := g.cell(runtimeCell(setting), "runtime", setting)
 		c.sample(count(figureCompared, reports.NeitherBetter), float64(len(want)))
 		c.sample(count(figureDiffering, reports.LowerBetter), float64(len(differing)))
 	}
 	return nil
 }
+
+func runtimeCell(setting string) string { return "runtime/" + setting }
 
 // fingerprints runs the seeds in a process of its own. Without a program to start they run here, which tells less.
 func (r *run) fingerprints(ctx context.Context, setting string, seeds int) ([]string, error) {

@@ -15,6 +15,9 @@ import (
 // ID is the experiment's number.
 const ID = "X-75"
 
+// FigureLedgers is the figure of how many ledgers of a cluster were compared.
+const FigureLedgers = "ledgers"
+
 // Options say where the worlds are.
 type Options struct {
 	Dir        string // for data of the clusters on this machine
@@ -142,7 +145,7 @@ func groupOf(all []played, want State) reports.Group {
 		g.Cells = append(g.Cells, reports.Cell{
 			Name: p.name, Labels: []reports.Setting{{Name: "world", Value: p.name}},
 			Figures: []reports.Figure{
-				reports.SingleFigure("ledgers", "1", reports.ClockNone, reports.NeitherBetter, float64(len(lines))),
+				reports.SingleFigure(FigureLedgers, "1", reports.ClockNone, reports.NeitherBetter, float64(len(lines))),
 				reports.SingleFigure("the same", "1", reports.ClockNone, reports.HigherBetter, float64(same)),
 				reports.SingleFigure("duration", "s", reports.ClockWall, reports.NeitherBetter, p.seconds),
 			},
