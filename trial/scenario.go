@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"path"
@@ -9,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
+	"lakebed/trial/tomlfile"
 	"lakebed/workloads"
 )
 
@@ -91,9 +89,7 @@ func Find(name string) (Scenario, error) {
 // ParseScenario decodes a scenario file. Unknown keys and values that make no sense are errors.
 func ParseScenario(text []byte) (Scenario, error) {
 	var s Scenario
-	d := toml.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	if err := tomlfile.Decode(text, &s); err != nil {
 		return s, fmt.Errorf("scenario: %w", err)
 	}
 	switch {

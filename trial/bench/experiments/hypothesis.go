@@ -1,14 +1,13 @@
 package experiments
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
+	"lakebed/trial/tomlfile"
 )
 
 // ID is an experiment's number, such as "X-07".
@@ -77,9 +76,7 @@ func Hypotheses() []Hypothesis {
 // ParseHypothesis decodes a hypothesis file. Unknown keys, and keys that are missing, are errors.
 func ParseHypothesis(text []byte) (Hypothesis, error) {
 	var h Hypothesis
-	d := toml.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&h); err != nil {
+	if err := tomlfile.Decode(text, &h); err != nil {
 		return h, fmt.Errorf("hypothesis: %w", err)
 	}
 	if h.Mode != Simulated && h.Mode != Device && h.Mode != Both {
