@@ -29,6 +29,9 @@ func ThisBuild() Build {
 	return b
 }
 
+// Known says whether it is known which commit was built.
+func (b Build) Known() bool { return b.Commit != unknown }
+
 // stamped takes the commit from what the go command wrote into the program.
 func (b *Build) stamped(settings []debug.BuildSetting) bool {
 	for _, s := range settings {

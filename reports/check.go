@@ -186,8 +186,18 @@ func (r *Result) checkGoals() error {
 		if !ok {
 			return fmt.Errorf("goal %q is about the cell %q, which is not there", g.Name, g.Cell)
 		}
-		if _, ok := cell.Figure(g.Figure); !ok && g.Figure != "" {
+		if g.Figure == "" {
+			continue
+		}
+		f, ok := cell.Figure(g.Figure)
+		if !ok {
 			return fmt.Errorf("goal %q is about the figure %q of cell %q, which is not there", g.Name, g.Figure, g.Cell)
+		}
+		for _, pair := range [][2]float64{{g.Value, f.Value}, {g.Low, f.Low}, {g.High, f.High}} {
+			if math.Abs(pair[0]-pair[1]) > medianError*math.Abs(pair[1]) {
+				return fmt.Errorf("goal %q was judged by %v (%v to %v), and the figure %q of cell %q is %v (%v to %v)",
+					g.Name, g.Value, g.Low, g.High, g.Figure, g.Cell, f.Value, f.Low, f.High)
+			}
 		}
 	}
 	return nil

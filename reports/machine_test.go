@@ -127,3 +127,15 @@ func TestProcIsRead(t *testing.T) {
 		t.Errorf("nothing worked for %v", got)
 	}
 }
+
+// Goal: a result of an unknown commit says so wherever it is shown.
+func TestAnUnknownCommitIsWarnedOf(t *testing.T) {
+	r := sampleBench()
+	if !r.Build.Known() || len(r.warnings()) != 0 {
+		t.Errorf("warnings: %q", r.warnings())
+	}
+	r.Build.Commit = unknown
+	if said := r.warnings(); r.Build.Known() || len(said) != 1 || !strings.Contains(said[0], "no commit is known") {
+		t.Errorf("warnings: %q", said)
+	}
+}

@@ -44,6 +44,10 @@ func (r *Result) warnings() (said []string) {
 		said = append(said, fmt.Sprintf("others used %.0f %% of this machine's processors meanwhile: the figures show the machine as much as "+
 			"the engine. Measure again when it is quiet", 100*r.Machine.OthersShare))
 	}
+	if !r.Build.Known() {
+		said = append(said, "no commit is known of the program that measured (built outside of a clone, or with -buildvcs=false): nobody can "+
+			"tell which sources the figures are of")
+	}
 	if r.Build.Modified {
 		said = append(said, "the sources had changes that are not in the commit: nobody else can build what was measured")
 	}

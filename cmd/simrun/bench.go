@@ -188,6 +188,7 @@ func readBenchResult(path string) (*reports.Result, error) {
 // printBench prints a result, and what has changed since another one.
 func (a *app) printBench(asJSON bool, result, before *reports.Result) error {
 	if asJSON {
+		a.warnOfBuild(result)
 		return reports.WriteJSON(a.out, result)
 	}
 	if err := result.Print(a.out); err != nil {
@@ -200,6 +201,13 @@ func (a *app) printBench(asJSON bool, result, before *reports.Result) error {
 		return err
 	}
 	return reports.PrintComparison(a.out, before, result)
+}
+
+// warnOfBuild tells whoever keeps a result that nobody will know what it is of, while it can still be measured again.
+func (a *app) warnOfBuild(r *reports.Result) {
+	if !r.Build.Known() {
+		fmt.Fprintln(a.err, "simrun: WARNING: this result does not say which commit it is of: build in a clone, and without -buildvcs=false")
+	}
 }
 
 // benchError translates the classes of errors into those that the exit code is made of.

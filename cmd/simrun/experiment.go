@@ -286,6 +286,7 @@ func (a *app) keepExperiment(f experimentFlags, r *reports.Result) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
 	}
+	a.warnOfBuild(r)
 	fmt.Fprintf(a.err, "%s  %s, written to %s\n", r.ID, r.Verdict.Word, path)
 	return nil
 }

@@ -33,10 +33,15 @@ func (e *Entry) State() string {
 		return "not run"
 	case e.Result.Verdict == nil:
 		return "not judged"
-	case IsQuick(e.Result):
-		return string(e.Result.Verdict.Word) + " (quick)"
 	}
-	return string(e.Result.Verdict.Word)
+	state := string(e.Result.Verdict.Word)
+	if IsQuick(e.Result) {
+		state += " (quick)"
+	}
+	if !e.Result.Build.Known() {
+		state += " (commit unknown)"
+	}
+	return state
 }
 
 // When is the day of the last result, empty if there is none.
