@@ -322,7 +322,7 @@ func (d *drawing) position(x float64) string {
 	if len(d.plot.X.Names) > 0 {
 		return d.plot.X.Names[int(x)]
 	}
-	return tickText(x)
+	return positionText(x)
 }
 
 func axisWords(a Axis, unit string) string {

@@ -295,3 +295,20 @@ func TestPicturesAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+// Goal: a rate that was measured has no more digits where it is a place on an axis than where it is a value.
+func TestPlacesOnAnAxisHaveFewDigits(t *testing.T) {
+	for v, want := range map[float64]string{
+		24692.796661: "24,693", 0.05: "0.05", 1: "1", 12345: "12,345", 0.123456: "0.1235", 2.5e6: "2.5 M", 329068.4: "329,068", 1e-7: "1e−07",
+	} {
+		if got := positionText(v); got != want {
+			t.Errorf("%v is written %q, not %q", v, got, want)
+		}
+	}
+	p := Plot{Name: "p", Title: "t", X: Axis{Label: "arrivals", Unit: "1/s"}, Y: Axis{Label: "latency", Unit: "s"}, Lines: []Line{line("l", 24692.796661, 1, 49385.593322, 2)}}
+	r := sampleBench()
+	r.Plots = []Plot{p}
+	if page := string(rendered(t, func(w io.Writer) error { return Page(w, []Result{r}) })); strings.Contains(page, "24,692.7") || !strings.Contains(page, "24,693") {
+		t.Error("the page has the digits that nobody measured")
+	}
+}

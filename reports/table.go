@@ -226,7 +226,7 @@ func plotTable(p *Plot) table {
 	}
 	slices.Sort(xs)
 	for _, x := range slices.Compact(xs) {
-		row := []entry{{text: tickText(x)}}
+		row := []entry{{text: positionText(x)}}
 		if len(p.X.Names) > 0 {
 			row[0].text = p.X.Names[int(x)]
 		}

@@ -127,4 +127,16 @@ func tickText(v float64) string {
 	return grouped(whole)
 }
 
+// positionText writes where a point stands: whole numbers and short ones in full, what was measured with the digits of a
+// measurement.
+func positionText(v float64) string {
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', measuredDigits, 64), 64); err != nil || rounded == v || v == math.Trunc(v) {
+		return tickText(v)
+	}
+	return numberText(v)
+}
+
+// measuredDigits are those of a number that was measured, as numberText writes it.
+const measuredDigits = 4
+
 func shortest(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
