@@ -185,6 +185,10 @@ func pageTableOf(t table, id, heading string, shift int) pageTable {
 	return p
 }
 
+// besideColumnsMax is how many columns of a table have room beside a plot. A wider one stands below it, where a page has
+// room for all of it and a phone scrolls it in its own box.
+const besideColumnsMax = 3
+
 // Swatches of a legend have the height of a line of text.
 const (
 	swatchWidth  = 40
@@ -194,7 +198,7 @@ const (
 func pagePlotOf(p *Plot, id string, shift int) pagePlot {
 	d := newDrawing(p)
 	page := pagePlot{ID: id, Title: p.Title, Shift: shift, LegendOf: p.Legend, Table: pageTableOf(plotTable(p), id+"-t", id, shift)}
-	page.Table.Beside = true
+	page.Table.Beside = len(page.Table.Columns) <= besideColumnsMax
 	if d.leftOut > 0 {
 		page.LeftOut = fmt.Sprintf("Points that the axes cannot show: %d. A logarithmic one shows nothing at zero and below.", d.leftOut)
 	}
