@@ -19,7 +19,7 @@ const (
 	groupAppends   = "Appends to the journal and to a whole bookie, synced"
 	groupFio       = "fio beside the raw line"
 	groupReads     = "Reads of a bookie in this process"
-	noteAppends    = "Closed loop; latency per entry. By raw: bytes of groups a second, by those of the raw line, which writes the same groups with one pwritev and one fdatasync each, in paired rounds. Filled, checkpoints, slowed: work in the background that fell into the rounds."
+	noteAppends    = "Closed loop; latency per entry. By raw: bytes of groups a second, by those of the raw line, which writes the same groups with one pwritev and one fdatasync each, in paired rounds. Above 1 the arm was faster than its own writes done bare: the two rounds of a pair lie apart in time, and a disk that sped up or stalled in between shows in either, which is what the interval is for. Filled, checkpoints, slowed: work in the background that fell into the rounds."
 	noteFio        = "The same blocks of the same file, one pwritev and one fdatasync a group, in turns. fio writes one buffer again and again; so does the raw line of one buffer."
 	syncWords      = "journal sync mode group: an entry is acknowledged after the fdatasync of its group, unless a cell says unsynced; reads need no sync"
 	warmWords      = "one uncounted round of each cell before the first that counts; what was warm for reads stands in the notes"
