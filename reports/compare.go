@@ -24,10 +24,11 @@ const (
 	Lower        ChangeWord = "lower"
 	NoDifference ChangeWord = "no difference seen"
 	TooFew       ChangeWord = "too few samples to say"
+	NotTested    ChangeWord = "not tested"
 )
 
 // Shown says whether a difference has been shown.
-func (w ChangeWord) Shown() bool { return w != NoDifference && w != TooFew }
+func (w ChangeWord) Shown() bool { return w != NoDifference && w != TooFew && w != NotTested }
 
 // Change is what happened to one figure of one cell between two results.
 type Change struct {
@@ -39,15 +40,18 @@ type Change struct {
 	Low     float64    `json:"low"`     // 95 % bootstrap interval of Percent
 	High    float64    `json:"high"`    //
 	Defined bool       `json:"defined"` // false: the value before was zero
+	Primary bool       `json:"primary"` // the figure of its cell that is tested
 	P       float64    `json:"p"`       // of the Mann-Whitney test
-	HolmP   float64    `json:"holm_p"`  // corrected for all figures that could be tested
+	HolmP   float64    `json:"holm_p"`  // of Welch's test, corrected for all figures that could be tested; 1: not tested
 	Word    ChangeWord `json:"word"`
 
 	least float64 // the smallest P that so many samples can give
+	welch float64
 }
 
-// Compare compares every figure that two results have in common: same cell, name, unit and clock. Read Differences too:
-// a change may be one of the machine. The order is that of after.
+// Compare compares every figure that two results have in common: same cell, name, unit and clock. One figure of each cell is
+// tested: see primary. The others follow from it, or describe it, and testing them as well would only make it harder for each
+// to show anything. Read Differences too: a change may be one of the machine. The order is that of after.
 func Compare(before, after *Result) []Change {
 	var changes []Change
 	for _, g := range after.Groups {
@@ -62,7 +66,9 @@ func Compare(before, after *Result) []Change {
 				if !ok || was.Unit != now.Unit || was.Clock != now.Clock {
 					continue
 				}
-				changes = append(changes, compareFigures(g.Name, cell.Name, was, now))
+				change := compareFigures(g.Name, cell.Name, was, now)
+				change.Primary = now.Name == primary(cell)
+				changes = append(changes, change)
 			}
 		}
 	}
@@ -70,12 +76,36 @@ func Compare(before, after *Result) []Change {
 	return changes
 }
 
-// compareFigures compares without judging: that needs to know of all others.
+// primary names the figure by which a cell is compared: the first that has rounds and a direction, else the first that has
+// rounds, else the first. Cells begin with what they are for: a closed loop with its rate, an open loop, whose rate is
+// given, with its median latency.
+func primary(c *Cell) string {
+	for _, wanted := range []func(Figure) bool{
+		func(f Figure) bool { return len(f.Samples) > 1 && f.Better != NeitherBetter },
+		func(f Figure) bool { return len(f.Samples) > 1 },
+		func(Figure) bool { return true },
+	} {
+		for _, f := range c.Figures {
+			if wanted(f) {
+				return f.Name
+			}
+		}
+	}
+	return ""
+}
+
+// test asks whether the rounds differ, without judging: that needs to know of all others.
+func (c *Change) test() {
+	old, now := samplesOf(c.Before), samplesOf(c.After)
+	ranks := MannWhitney(now, old)
+	c.P, c.HolmP, c.least, c.welch = ranks.P, 1, ranks.PLeast, welchP(now, old)
+}
+
+// compareFigures compares without judging.
 func compareFigures(group, cell string, before, after Figure) Change {
 	c := Change{Group: group, Cell: cell, Before: before, After: after}
+	c.test()
 	old, now := samplesOf(before), samplesOf(after)
-	test := MannWhitney(now, old)
-	c.P, c.HolmP, c.least = test.P, test.P, test.PLeast
 	if ratio, ok := RatioInterval(now, old, seedOf(cell, after.Name)); ok {
 		c.Defined = true
 		c.Percent, c.Low, c.High = 100*(ratio.Value-1), 100*(ratio.Low-1), 100*(ratio.High-1)
@@ -97,28 +127,33 @@ func seedOf(cell, figure string) uint64 {
 	return h.Sum64()
 }
 
-// judgeChanges corrects the probabilities for their number and puts words to them. Where the samples are so few that even
-// the clearest outcome would not have counted, "no difference seen" would claim more than was looked at. Such figures do
-// not make it harder for the others either: that they cannot speak was known before anybody looked.
+// judgeChanges corrects the probabilities for their number and puts words to them. A difference counts if the ranks show it
+// for itself, and Welch's test among all that are tested. Ranks alone never could: the clearest outcome of six rounds against
+// six has a probability of 0.002, which is nothing among a hundred. Where the samples are so few that even the clearest
+// outcome would not have counted, "no difference seen" would claim more than was looked at. Such figures do not make it
+// harder for the others either: that they cannot speak was known before anybody looked.
 func judgeChanges(changes []Change) {
 	var p []float64
 	var tested []*Change
 	for i := range changes {
 		c := &changes[i]
-		if c.least > significant {
+		switch {
+		case !c.Primary:
+			c.Word = NotTested
+		case c.least > significant:
 			c.Word = TooFew
-			continue
+		default:
+			p, tested = append(p, c.welch), append(tested, c)
 		}
-		p, tested = append(p, c.P), append(tested, c)
 	}
 	for i, corrected := range Holm(p) {
 		c := tested[i]
 		c.HolmP = corrected
 		switch {
-		case corrected <= significant:
+		case corrected <= significant && c.P <= significant:
 			c.Word = c.direction()
 		case c.P <= significant && c.least*float64(len(tested)) > significant:
-			c.Word = TooFew // alone it would have counted; among so many it never could
+			c.Word = TooFew // alone it would have counted
 		default:
 			c.Word = NoDifference
 		}

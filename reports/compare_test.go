@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +112,87 @@ func TestDifferencesAreSaid(t *testing.T) {
 		said := Differences(&before, &after)
 		if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, c.want) }) {
 			t.Errorf("%s: said %q, nothing with %q", name, said, c.want)
+		}
+	}
+}
+
+// noisyCells are cells of a default run: rounds spread by 8 %, and on a busy machine one in twenty is up to three times as
+// slow.
+func noisyCells(random *rand.Rand, busy bool, slow int) []Change {
+	const cells, rounds = 120, 6
+	measure := func(rate float64) Figure {
+		f := Figure{Name: "adds", Unit: "1/s", Clock: ClockWall, Better: HigherBetter}
+		for range rounds {
+			v := rate * math.Exp(0.08*random.NormFloat64())
+			if busy && random.IntN(20) == 0 {
+				v /= 1 + 2*random.Float64()
+			}
+			f.Samples = append(f.Samples, v)
+		}
+		return f
+	}
+	changes := make([]Change, cells)
+	for i := range changes {
+		rate := 1000 * float64(i+1)
+		changes[i] = Change{Primary: true, Before: measure(rate)}
+		if i == slow {
+			rate /= 2
+		}
+		changes[i].After = measure(rate)
+		changes[i].test()
+	}
+	judgeChanges(changes)
+	return changes
+}
+
+// Goal: six rounds find a cell that has become twice as slow among a hundred and twenty, and two runs of the same engine
+// seldom differ in any.
+func TestSixRoundsFindACellTwiceAsSlow(t *testing.T) {
+	const runs, slow = 200, 40
+	for _, c := range []struct {
+		busy     bool
+		foundMin int
+	}{{false, runs * 95 / 100}, {true, runs * 60 / 100}} {
+		random := rand.New(rand.NewPCG(5, 5))
+		found, alarms := 0, 0
+		for range runs {
+			if noisyCells(random, c.busy, slow)[slow].Word == Slower {
+				found++
+			}
+			if slices.ContainsFunc(noisyCells(random, c.busy, -1), func(c Change) bool { return c.Word.Shown() }) {
+				alarms++
+			}
+		}
+		t.Logf("busy %t: of %d comparisons %d find the slow cell, %d of equal runs see a difference", c.busy, runs, found, alarms)
+		if found < c.foundMin || alarms > runs*5/100 {
+			t.Errorf("busy %t: found %d of %d, want %d; %d false alarms", c.busy, found, runs, c.foundMin, alarms)
+		}
+	}
+}
+
+// Goal: what follows from the tested figure of a cell is shown beside it and makes nothing harder to see.
+func TestOneFigureOfACellIsTested(t *testing.T) {
+	cell := Cell{Figures: []Figure{
+		SingleFigure("asked for", "1/s", ClockWall, NeitherBetter, 5), made("1/s", ClockWall, NeitherBetter, 1, 2, 3),
+		NewFigure("p50", "s", ClockWall, LowerBetter, []float64{1, 2}, 1), NewFigure("p99", "s", ClockWall, LowerBetter, []float64{1, 2}, 1),
+	}}
+	for want, n := range map[string]int{"p50": 4, "figure": 2, "asked for": 1, "": 0} {
+		if got := primary(&Cell{Figures: cell.Figures[:n]}); got != want {
+			t.Errorf("of %d figures %q is tested, not %q", n, got, want)
+		}
+	}
+	before, after := sampleBench(), slower(sampleBench())
+	tested := map[string]int{}
+	for _, c := range Compare(&before, &after) {
+		if c.Primary {
+			tested[c.Cell]++
+		} else if c.Word != NotTested || c.HolmP != 1 {
+			t.Errorf("%s of %s: %s", c.After.Name, c.Cell, c.Word)
+		}
+	}
+	for cell, n := range tested {
+		if n != 1 {
+			t.Errorf("%d figures of %s are tested", n, cell)
 		}
 	}
 }

@@ -29,8 +29,9 @@ func PrintComparison(w io.Writer, before, after *Result) error {
 		}
 	}
 	p.aligned(rows, []bool{false, false, true, true, false, false, true, true, true, true, false})
-	p.line("\nchange: of the medians, bootstrapped. p: Mann-Whitney over the rounds; p of all: corrected after Holm for all figures\n"+
-		"with enough samples. A difference counts from %v down.", significant)
+	p.line("\nchange: of the medians, bootstrapped. One figure of each cell is tested, the first with rounds and a direction: a rate, or\n"+
+		"the median latency of an open loop. p: Mann-Whitney over the rounds; p of all: Welch, corrected after Holm for all that are\n"+
+		"tested. A difference counts where both are at most %v.", significant)
 	return p.err
 }
 
@@ -40,7 +41,7 @@ func comparisonHeadline(changes []Change) string {
 		return "the two results have no figure in common"
 	}
 	var parts []string
-	for _, word := range []ChangeWord{Slower, Worsened, Faster, Improved, Higher, Lower, NoDifference, TooFew} {
+	for _, word := range []ChangeWord{Slower, Worsened, Faster, Improved, Higher, Lower, NoDifference, TooFew, NotTested} {
 		n := 0
 		for _, c := range changes {
 			if c.Word == word {
@@ -63,9 +64,13 @@ func (c *Change) row() []string {
 			interval = percentText(c.Low) + " to " + percentText(c.High)
 		}
 	}
+	p, corrected := "", ""
+	if c.Primary {
+		p, corrected = probabilityText(c.P), probabilityText(c.HolmP)
+	}
 	return []string{
 		c.Cell, c.After.Name, s.text(c.Before.Value), s.text(c.After.Value), s.unit, clockWords(c.After.Clock), change, interval,
-		probabilityText(c.P), probabilityText(c.HolmP), string(c.Word),
+		p, corrected, string(c.Word),
 	}
 }
 

@@ -10,10 +10,11 @@
 //
 // # How figures are judged
 //
-// The interval of a figure is a 95 % bootstrap interval of the median of its rounds (4,000 resamples). Compare asks a
-// Mann-Whitney test of each figure that two results share whether the rounds differ: counted exactly up to 40 rounds of both
-// together, ties included, by the normal approximation with its tie correction past that. The probabilities are corrected
-// after Holm for all figures that had enough rounds to show anything; the others are said to have too few, not to be equal.
+// The interval of a figure is a 95 % bootstrap interval of the median of its rounds (4,000 resamples). Compare tests
+// one figure of each cell that two results share, its first with rounds and a direction: do the rounds differ? A Mann-Whitney
+// test must say so (counted exactly up to 40 rounds of both together, ties included, by the normal approximation with its tie
+// correction past that), and Welch's t test over the logarithms, corrected after Holm for all cells that had enough rounds to
+// show anything; the others are said to have too few, not to be equal.
 //
 // # What it draws
 //
