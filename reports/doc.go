@@ -16,6 +16,10 @@
 // correction past that), and Welch's t test over the logarithms, corrected after Holm for all cells that had enough rounds to
 // show anything; the others are said to have too few, not to be equal.
 //
+// Costs fits a straight line through all rounds of cells that differ in the size of their entries: what an entry costs, and
+// what its bytes cost. Drifts fits one through the rounds of each cell; where all of its interval is past a tenth of the median
+// from the first round to the last, every form of the report warns of it.
+//
 // # What it draws
 //
 // A page is one HTML file without script or reference. Plots are drawn once by gonum.org/v1/plot, with marks for colours

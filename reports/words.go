@@ -48,6 +48,9 @@ func (r *Result) warnings() (said []string) {
 		said = append(said, "no commit is known of the program that measured (built outside of a clone, or with -buildvcs=false): nobody can "+
 			"tell which sources the figures are of")
 	}
+	if drift := r.driftWarning(); drift != "" {
+		said = append(said, drift)
+	}
 	if r.Build.Modified {
 		said = append(said, "the sources had changes that are not in the commit: nobody else can build what was measured")
 	}

@@ -17,6 +17,8 @@ const (
 	unitBytes      = "B"
 	unitRatio      = "1"
 	groupAppends   = "Appends to the journal and to a whole bookie, synced"
+	groupCosts     = "CPU by the size of entries"
+	noteCosts      = "A straight line through all rounds of all sizes, by least squares: what an entry costs, and what each KiB of its payload adds. Explained: the share of the spread of the rounds that the line accounts for; where it is low, the line says little."
 	groupFio       = "fio beside the raw line"
 	groupReads     = "Reads of a bookie in this process"
 	noteAppends    = "Closed loop; latency per entry. By raw: bytes of groups a second, by those of the raw line, which writes the same groups with one pwritev and one fdatasync each, in paired rounds. Above 1 the arm was faster than its own writes done bare: the two rounds of a pair lie apart in time, and a disk that sped up or stalled in between shows in either, which is what the interval is for. Filled, checkpoints, slowed: work in the background that fell into the rounds."

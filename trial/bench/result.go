@@ -10,11 +10,15 @@ import (
 // result puts everything together that the run has measured.
 func (r *run) result() reports.Result {
 	m := maker{r.options.Seed}
+	groups := append(r.groups(m), r.ledgers.Groups...)
+	if costs := reports.Costs(groups, "payload", "CPU", m.seed); len(costs) > 0 {
+		groups = append(groups, reports.Group{Name: groupCosts, Note: noteCosts, Cells: costs})
+	}
 	return reports.Result{
 		Schema: reports.Schema, Kind: reports.KindBench, ID: "bench", Title: "The engine on this machine, by the wall clock",
 		Command: r.options.Command, Started: r.begun, Build: reports.ThisBuild(), Machine: reports.ThisMachine(), Disk: &r.disk,
 		Settings: append(r.settings(), r.ledgers.Settings...),
-		Groups:   append(r.groups(m), r.ledgers.Groups...),
+		Groups:   groups,
 		Goals:    append(r.goals(m), r.ledgers.Goals...),
 		Plots:    append(r.plots(m), r.ledgers.Plots...),
 		Notes:    append(r.notes(m), r.ledgers.Notes...),
