@@ -180,22 +180,22 @@ func TestOpenSaysThatNoMetadataStoreListens(t *testing.T) {
 	nobody := l.Addr().String()
 	l.Close()
 	said := "connect to metadata store " + nobody + ": connection refused"
-	open := func(ctx context.Context, config lakebed.Config) (error, time.Duration) {
+	open := func(ctx context.Context, config lakebed.Config) (time.Duration, error) {
 		config.Metadata = []string{nobody}
 		begun := time.Now()
 		_, err := lakebed.Open(ctx, config)
-		return err, time.Since(begun)
+		return time.Since(begun), err
 	}
-	if err, took := open(t.Context(), lakebed.Config{}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took > time.Second {
+	if took, err := open(t.Context(), lakebed.Config{}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took > time.Second {
 		t.Errorf("after %v: %v", took, err)
 	}
 	const patience = 300 * time.Millisecond
-	if err, took := open(t.Context(), lakebed.Config{AwaitMetadata: true, MetadataTimeout: patience}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took < patience {
+	if took, err := open(t.Context(), lakebed.Config{AwaitMetadata: true, MetadataTimeout: patience}); !errors.Is(err, lakebed.ErrUnavailable) || !strings.Contains(err.Error(), said) || took < patience {
 		t.Errorf("after %v: %v", took, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err, took := open(ctx, lakebed.Config{AwaitMetadata: true}); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) || took < patience {
+	if took, err := open(ctx, lakebed.Config{AwaitMetadata: true}); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), said) || took < patience {
 		t.Errorf("after %v: %v", took, err)
 	}
 }
