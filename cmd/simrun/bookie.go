@@ -43,8 +43,9 @@ something before:
   serving bookie 127.0.0.1:3181 new             or: restarted, or: recovered N (groups of the journal, after a crash)
 
 The log goes to standard error. At the first SIGTERM or SIGINT the bookie stops in good order: it leaves the metadata
-store, answers what it has taken, writes everything to the entry log and closes the journal. A second one kills it, which
-loses nothing that was acknowledged either.
+store, answers what it has taken, writes everything to the entry log and closes the journal. If the disk does not let it, it
+ends with an error after a minute (lakebed.stopTimeout). A second signal kills it. Either loses nothing that was
+acknowledged.
 
 Settings have the names that bookkeeper.conf has for them. --config reads a file of them, in the same form; --set gives
 one a value and wins. --settings lists them all.

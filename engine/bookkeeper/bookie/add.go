@@ -159,8 +159,8 @@ func (s *Store) admit() error {
 		s.wantCheckpoint()
 		if s.active.Bytes() >= s.generationBytes() {
 			s.h.Probe().Mark(host.Event{Name: PointCacheFull, A: s.active.Bytes()})
-			if !s.room.Wait() {
-				return ErrStopped
+			if s.hurried || !s.room.Wait() {
+				return fmt.Errorf("add while the write cache is full: %w", ErrStopped)
 			}
 			continue
 		}

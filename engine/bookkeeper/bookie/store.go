@@ -68,6 +68,7 @@ type Store struct {
 	flushing *writecache.Generation
 	failed   error
 	closing  bool
+	hurried  bool // adds do not wait for a full cache any more
 	readers  int
 
 	due      host.Cond // the checkpoint's task waits for work
@@ -184,6 +185,17 @@ func (s *Store) Close() error {
 		s.h.Probe().Mark(host.Event{Name: PointClosed})
 	}
 	return err
+}
+
+// Hurry fails the adds that wait for room, and later ones that would: with a full disk they would wait for ever, and with
+// them whoever has to stop. They were not begun, so ErrStopped is the truth. What was accepted is completed as ever, only
+// that a journal which finds no space for its next file takes this as final. There is no way back: Close comes next.
+func (s *Store) Hurry() {
+	s.mutex.Lock()
+	s.hurried = true
+	s.room.Broadcast()
+	s.mutex.Unlock()
+	s.journal.Hurry()
 }
 
 // journalEnd drains the journal, checkpoints what it held, and writes its footer.

@@ -246,12 +246,17 @@ func settle(p *payload, err error) {
 	p.group.Reset()
 }
 
-// Drain commits what was appended and takes nothing more.
-func (j *Journal) Drain() error {
+// Hurry has a group that needs the next file fail if that cannot be made, instead of waiting until it can.
+func (j *Journal) Hurry() {
 	j.mutex.Lock()
+	defer j.mutex.Unlock()
 	j.closing = true
 	j.changed.Broadcast()
-	j.mutex.Unlock()
+}
+
+// Drain commits what was appended and takes nothing more.
+func (j *Journal) Drain() error {
+	j.Hurry()
 	if !j.stopped {
 		j.stopped = true
 		j.commits.End()

@@ -24,18 +24,21 @@ type loopback struct {
 	server         *server.Server
 }
 
+// newMachine is one real process with these volumes.
+func newMachine(t testing.TB, volumes map[string]string) *oshost.Host {
+	t.Helper()
+	h, err := oshost.New(oshost.Config{Volumes: volumes, Seed: 1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 func newLoopback(t testing.TB, config server.Config) *loopback {
 	t.Helper()
-	newHost := func(volumes map[string]string) *oshost.Host {
-		h, err := oshost.New(oshost.Config{Volumes: volumes, Seed: 1, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
-	}
 	l := &loopback{
-		bookie: newHost(map[string]string{bookie.JournalVolume: t.TempDir(), bookie.LedgerVolume: t.TempDir()}),
-		client: newHost(nil),
+		bookie: newMachine(t, map[string]string{bookie.JournalVolume: t.TempDir(), bookie.LedgerVolume: t.TempDir()}),
+		client: newMachine(t, nil),
 	}
 	storeConfig := bookie.DefaultConfig()
 	storeConfig.Journal.FileBytes, storeConfig.EntryLog.LogBytesMax = 64<<20, 64<<20

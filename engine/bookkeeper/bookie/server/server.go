@@ -136,7 +136,8 @@ func (s *Server) forget(c *connection) {
 }
 
 // Close stops accepting, answers what was accepted, and returns when no task is left. It may be called again, by one
-// task at a time. It waits for the store to complete what it has begun.
+// task at a time. After Config.DrainMax nothing is answered any more, and adds that wait for room in the store fail there:
+// then Close waits only for what the store has accepted, which takes as long as the journal's disk takes.
 func (s *Server) Close() {
 	s.mutex.Lock()
 	if s.closing {
@@ -177,6 +178,11 @@ func (s *Server) awaitDrain() {
 	s.h.Probe().Mark(host.Event{Name: point, A: int64(len(late))})
 	for _, c := range late {
 		c.cut()
+	}
+	if len(late) > 0 {
+		s.h.Log(host.Warn, "bookie stops, and leaves requests unanswered that its storage did not complete in time",
+			host.F("connections", len(late)), host.F("waited", s.config.DrainMax))
+		s.store.Hurry() // with a full disk, adds that wait for room would keep their connections for ever
 	}
 	s.awaitConnections()
 }

@@ -36,6 +36,9 @@ func Advice(err error) string {
 		return "this machine has no such address; --listen 0.0.0.0:PORT listens on all that it has"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EROFS):
 		return "this process may not write there: take another --data, or another user"
+	case errors.Is(err, ErrStopOverdue):
+		return "the disk does not answer, or is so slow that a clean stop needs more time: see lakebed.stopTimeout; nothing that " +
+			"was acknowledged is lost, the next start replays the journal"
 	case errors.Is(err, host.ErrNoSpace):
 		return "make room on the disk, or take another --data; smaller files: journalMaxSizeMB, logSizeLimit"
 	}

@@ -48,6 +48,9 @@ func (o *BookieOptions) Validate() error {
 	if err := client.Validate(); err != nil {
 		return err
 	}
+	if o.Settings.StopMax <= 0 {
+		return fmt.Errorf("a stop that may take %v: must be positive", o.Settings.StopMax)
+	}
 	return o.Config().Validate()
 }
 
@@ -57,7 +60,8 @@ func (o *BookieOptions) client() service.ClientConfig {
 	return c
 }
 
-// RunBookie is a bookie's life. It returns nil after the context has ended, or what ended it.
+// RunBookie is a bookie's life. It returns nil after the context has ended, or what ended it. After ErrStopOverdue the
+// process must end: tasks of the bookie are left.
 func RunBookie(ctx context.Context, o BookieOptions) error {
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("bookie %s: %w", o.Address, err)
@@ -66,7 +70,7 @@ func RunBookie(ctx context.Context, o BookieOptions) error {
 		bookie.JournalVolume: filepath.Join(o.Data, bookie.JournalVolume),
 		bookie.LedgerVolume:  filepath.Join(o.Data, bookie.LedgerVolume),
 	}
-	return oshost.Run(ctx, oshost.Config{Volumes: volumes, Logger: o.Logger}, func(h host.Host) error {
+	return runBounded(ctx, oshost.Config{Volumes: volumes, Logger: o.Logger}, o.Settings.StopMax, func(h host.Host) error {
 		heard := &hearing{Host: h}
 		heard.probe = probe{Probe: h.Probe(), address: o.Address, serving: o.Serving, lock: h.NewMutex("announcement")}
 		store, err := service.Connect(heard, heard.Root(), o.client())

@@ -146,6 +146,61 @@ func TestABookieSaysHowItCameUpAndIsRefusedWithAdvice(t *testing.T) {
 	}
 }
 
+// TestAStopThatHangsIsGivenUp: a task of the bookie never comes back, as one that waits for a disk which does not answer.
+// The end names it.
+func TestAStopThatHangsIsGivenUp(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	store := begin(func(ctx context.Context, serving func(daemon.Announcement)) error {
+		return daemon.RunMetadata(ctx, daemon.MetadataOptions{Listen: "127.0.0.1:0", Logger: quiet(), Serving: serving})
+	})
+	at, err := store.serving()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := daemon.BookieOptions{
+		Data: t.TempDir(), Address: freeAddress(t), Metadata: []string{at.Address}, Initialize: true, Settings: small(t), Logger: quiet(),
+	}
+	options.Settings.StopMax = 300 * time.Millisecond
+	answer := make(chan struct{})
+	hangs := begin(func(ctx context.Context, serving func(daemon.Announcement)) error {
+		options.Serving = func(a daemon.Announcement) {
+			serving(a)
+			<-answer
+		}
+		return daemon.RunBookie(ctx, options)
+	})
+	if _, err := hangs.serving(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	err = hangs.end()
+	if took := time.Since(begun); took < options.Settings.StopMax || took > 30*time.Second {
+		t.Errorf("given up after %v", took)
+	}
+	if !errors.Is(err, daemon.ErrStopOverdue) || !strings.Contains(err.Error(), "registration") || !strings.Contains(daemon.Advice(err), "stopTimeout") {
+		t.Errorf("%v, advice %q", err, daemon.Advice(err))
+	}
+	close(answer) // what was given up comes to its end, and lets go of the directory
+	options.Settings.StopMax, options.Serving = time.Minute, nil
+	for ended, deadline := false, time.Now().Add(time.Minute); !ended && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		next := begin(func(ctx context.Context, serving func(daemon.Announcement)) error {
+			o := options
+			o.Serving = serving
+			return daemon.RunBookie(ctx, o)
+		})
+		_, err := next.serving()
+		if ended = !errors.Is(err, host.ErrLocked); ended && err == nil {
+			err = next.end()
+		}
+		if ended && err != nil {
+			t.Errorf("the next start: %v", err)
+		}
+	}
+	if err := store.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAnAddressThatIsTakenIsExplained.
 func TestAnAddressThatIsTakenIsExplained(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,6 +229,7 @@ func TestOptionsThatCannotWorkTouchNothing(t *testing.T) {
 		"address":  func(o *daemon.BookieOptions) { o.Address = "a b" },
 		"cache":    func(o *daemon.BookieOptions) { o.Settings.Node.Store.WriteCacheBytesMax = 0 },
 		"session":  func(o *daemon.BookieOptions) { o.Settings.SessionTimeout = 0 },
+		"stop":     func(o *daemon.BookieOptions) { o.Settings.StopMax = 0 },
 	} {
 		o := good
 		if change(&o); o.Validate() == nil || daemon.RunBookie(t.Context(), o) == nil {

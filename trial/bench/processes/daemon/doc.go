@@ -7,6 +7,9 @@
 //     when it serves and clients find it in the metadata store.
 //   - When its context ends it stops in good order and returns nil: a bookie takes its key away, answers what it has
 //     taken, writes everything to the entry log and closes the journal.
+//   - A stop is bounded: a bookie that has not ended settings.Config.StopMax after the end of its context is given up with
+//     ErrStopOverdue, which names the tasks that are left. They may hang in a disk that does not answer, so the process has
+//     to end without them.
 //   - An error that an operator can do something about says what: Advice.
 //
 // # What it does not promise
@@ -25,6 +28,7 @@
 //
 // # Who owns what
 //
-// RunBookie and RunMetadata own a host of oshost and everything in it, and return when no task is left. What a bookie
+// RunBookie and RunMetadata own a host of oshost and everything in it, and return when no task is left,
+// but for ErrStopOverdue. What a bookie
 // keeps is below its data directory: "journal" and "ledger", as simrun inspect expects them.
 package daemon

@@ -14,14 +14,18 @@ import (
 type Config struct {
 	Node           node.Config
 	SessionTimeout time.Duration // with the metadata store
+	StopMax        time.Duration // of a clean stop; then the process ends as it is
 }
 
 // defaultSessionTimeout is zkTimeout's default in bookkeeper.conf.
 const defaultSessionTimeout = 10 * time.Second
 
+// defaultStopMax leaves a slow disk time for a full write cache.
+const defaultStopMax = time.Minute
+
 // Default returns the settings of a bookie that was told nothing.
 func Default() Config {
-	return Config{Node: node.DefaultConfig(), SessionTimeout: defaultSessionTimeout}
+	return Config{Node: node.DefaultConfig(), SessionTimeout: defaultSessionTimeout, StopMax: defaultStopMax}
 }
 
 // Setting is one name.
@@ -160,6 +164,8 @@ func lifeSettings() []Setting {
 		},
 		milliseconds("zkTimeout", "of the session with the metadata store, in ms",
 			func(c *Config) *time.Duration { return &c.SessionTimeout }),
+		milliseconds("lakebed.stopTimeout", "of a clean stop, in ms; after it the process ends as it is, and its next start replays the journal",
+			func(c *Config) *time.Duration { return &c.StopMax }),
 		{
 			Name: "zkLedgersRootPath", About: "where the cluster's keys are in the metadata store",
 			set: func(c *Config, value string) error {
