@@ -33,6 +33,9 @@ type Config struct {
 	WriteStall time.Duration // without the peer taking a byte
 	DrainMax   time.Duration // that Close waits for what is under way
 
+	FirstFrameTimeout time.Duration // until all of a connection's first request is there
+	FrameTimeout      time.Duration // until all of a later request is there, once a part of it is
+
 	// UnknownAnswer tells clients that the store cannot prove a negative: wire.UnknownLedgerState, or wire.IOError for
 	// Java clients, which close the connection at the former.
 	UnknownAnswer wire.Code
@@ -49,6 +52,7 @@ func DefaultConfig() Config {
 		BatchReadMax: 16 << 10, BatchReadBytes: wire.FrameBytesMax,
 		OutputBytes: 64 << 10, GatheredFrameMin: 32 << 10,
 		Idle: time.Hour, FrameStall: 30 * time.Second, WriteStall: 30 * time.Second, DrainMax: 5 * time.Second,
+		FirstFrameTimeout: 30 * time.Second, FrameTimeout: 2 * time.Minute,
 		UnknownAnswer: wire.UnknownLedgerState,
 	}
 }
@@ -73,6 +77,9 @@ func (c Config) Validate() error {
 	}
 	if min(c.Idle, c.FrameStall, c.WriteStall, c.DrainMax) < 0 {
 		return fmt.Errorf("a negative time in %+v", c)
+	}
+	if min(c.FirstFrameTimeout, c.FrameTimeout) <= 0 {
+		return fmt.Errorf("time for a first request %v, for a later one %v: must be positive", c.FirstFrameTimeout, c.FrameTimeout)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@
 //     which take the connections in turn.
 //   - Memory is bounded by Config, whatever peers do. A connection whose bounds are reached is not read from any more:
 //     TCP carries the pressure to the client.
+//   - A place among the connections has to be earned: one that shows no whole request within Config.FirstFrameTimeout, or
+//     drips a later one for longer than Config.FrameTimeout, is ended, however lively its bytes come.
 //   - Bytes that are no packet end their connection, after what it asked before is answered. An unknown protocol version
 //     is answered with wire.BadVersion. Nobody else notices.
 //   - A read-only bookie (SetReadOnly) refuses adds with wire.ReadOnly, except those of high priority: recoveries go on.

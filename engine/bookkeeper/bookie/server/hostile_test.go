@@ -164,34 +164,97 @@ func TestAFencingReadWithoutAKeyIsUnauthorized(t *testing.T) {
 	})
 }
 
-// TestSilenceEndsAConnection: between requests after Idle, inside one after FrameStall, and not a moment before.
+// TestSilenceEndsAConnection: before its first request after FirstFrameTimeout, between requests after Idle, inside one after
+// FrameStall, and not a moment before. Whoever drips a request has FirstFrameTimeout or FrameTimeout, however lively.
 func TestSilenceEndsAConnection(t *testing.T) {
 	config := smallServer()
+	config.Idle, config.FirstFrameTimeout, config.FrameTimeout = time.Minute, 10*time.Second, 20*time.Second
+	whole, half := goodAdd(7, 0), goodAdd(7, 1)[:30]
 	for _, c := range []struct {
 		name  string
 		bytes []byte
+		drips []byte // one by one
 		after time.Duration
+		point host.Point
 	}{
-		{"nothing", nil, config.Idle},
-		{"half a frame", goodAdd(7, 0)[:30], config.FrameStall},
+		{"nothing", nil, nil, config.FirstFrameTimeout, server.PointFirstLate},
+		{"half a frame", half, nil, config.FrameStall, ""},
+		{"drips of a first frame", nil, half, config.FirstFrameTimeout, server.PointFirstLate},
+		{"a frame", whole, nil, config.Idle, ""},
+		{"a frame and a half", append(whole, half...), nil, config.FrameStall, ""},
+		{"a frame and drips of another", whole, half, config.FrameTimeout + dripPause, server.PointFrameLate},
 	} {
-		newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+		world := newCluster(t, 1, sim.LAN(), config)
+		marks := map[host.Point]int{}
+		world.world.OnMark(func(_ *sim.Node, e host.Event) { marks[e.Name]++ })
+		world.run(func(h host.Host) error { return silent(h, c.name, c.bytes, c.drips, c.after) })
+		for _, point := range []host.Point{server.PointFirstLate, server.PointFrameLate} {
+			if (marks[point] == 1) != (point == c.point) {
+				t.Errorf("%s: %d times %s", c.name, marks[point], point)
+			}
+		}
+	}
+}
+
+// dripPause is shorter than FrameStall.
+const dripPause = 900 * time.Millisecond
+
+// silent sends bytes, then drips, and expects the end of the connection after a time.
+func silent(h host.Host, name string, bytes, drips []byte, after time.Duration) error {
+	conn, err := dialRaw(h)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	begun := h.Elapsed()
+	if err := conn.WriteBuffers([][]byte{bytes}); err != nil {
+		return err
+	}
+	dripping := h.Root().New("drips")
+	dripping.Go("drips", func() {
+		for i := 0; i < len(drips) && dripping.Sleep(dripPause); i++ {
+			if conn.WriteBuffers([][]byte{drips[i : i+1]}) != nil {
+				return // it has ended
+			}
+		}
+	})
+	err = readEnd(conn)
+	dripping.Stop()
+	dripping.Wait()
+	if took := h.Elapsed() - begun; !ended(err) || took < after-time.Millisecond || took > after+time.Second {
+		return fmt.Errorf("%s: ended after %v, %w", name, took, err)
+	}
+	return nil
+}
+
+// TestSilentConnectionsDoNotKeepOthersOut: they fill the bookie once, and not for ever.
+func TestSilentConnectionsDoNotKeepOthersOut(t *testing.T) {
+	config := smallServer()
+	config.ConnectionsMax = 8
+	newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+		for range config.ConnectionsMax {
 			conn, err := dialRaw(h)
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
-			begun := h.Elapsed()
-			if err := conn.WriteBuffers([][]byte{c.bytes}); err != nil {
-				return err
-			}
-			err = readEnd(conn)
-			if took := h.Elapsed() - begun; !ended(err) || took < c.after-time.Millisecond || took > c.after+time.Second {
-				return fmt.Errorf("%s: ended after %v, %w", c.name, took, err)
-			}
-			return nil
-		})
-	}
+		}
+		late, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer late.Close()
+		if err := readEnd(late); !ended(err) {
+			return fmt.Errorf("there was a place left: %w", err)
+		}
+		h.Root().Sleep(config.FirstFrameTimeout)
+		c, err := dial(h, smallChannel())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return c.AddEntry(add(7, 0, 10), 0)
+	})
 }
 
 // TestAPeerThatTakesNoAnswersIsBounded: it is not read from beyond the bounds, its memory is bounded, other clients are

@@ -164,6 +164,8 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		"output":       func(c *Config) { c.OutputBytes = c.BatchEntriesMax*wire.AddResponseFrameBytes - 1 },
 		"idle":         func(c *Config) { c.Idle = -1 },
 		"answer bytes": func(c *Config) { c.AnswerBytesMax = -1 },
+		"first frame":  func(c *Config) { c.FirstFrameTimeout = 0 },
+		"later frames": func(c *Config) { c.FrameTimeout = -1 },
 	} {
 		c := DefaultConfig()
 		if change(&c); c.Validate() == nil {

@@ -194,3 +194,35 @@ func TestCloseUnderLoadLeavesNothing(t *testing.T) {
 		g.Wait()
 	}
 }
+
+// TestSilentConnectionsLeaveOverTCP, and one that has asked for something once stays.
+func TestSilentConnectionsLeaveOverTCP(t *testing.T) {
+	config := server.DefaultConfig()
+	config.ConnectionsMax, config.FirstFrameTimeout = 3, 500*time.Millisecond
+	l := newLoopback(t, config)
+	known := l.dial(t)
+	defer known.Close()
+	if err := known.AddEntry(add(1, 0, 10), 0); err != nil {
+		t.Fatal(err)
+	}
+	begun := l.client.Elapsed()
+	for _, bytes := range [][]byte{nil, goodAdd(1, 1)[:20]} {
+		conn, err := l.client.Net().Dial(l.server.Addr(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.WriteBuffers([][]byte{bytes}); err != nil {
+			t.Fatal(err)
+		}
+		if err := readEnd(conn); !ended(err) {
+			t.Error(err)
+		}
+	}
+	if took := l.client.Elapsed() - begun; took < config.FirstFrameTimeout {
+		t.Errorf("both were ended after %v", took)
+	}
+	if err := known.AddEntry(add(1, 1, 10), 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"io"
+	"time"
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/wire"
@@ -14,11 +15,13 @@ var errVersion3 = errors.New("the peer speaks protocol version 3, which is not s
 
 // reader is the state of a connection's reading task.
 type reader struct {
-	c       *connection
-	in      *wire.Input
-	batch   *batch // being filled; nil if none was needed yet
-	begun   bool   // a packet has come: the connection's protocol is settled
-	request wire.Request
+	c        *connection
+	in       *wire.Input
+	batch    *batch // being filled; nil if none was needed yet
+	begun    bool   // a packet has come: the connection's protocol is settled
+	advanced bool   // a packet has come since patience was asked for
+	deadline time.Duration
+	request  wire.Request
 }
 
 // read is the reading task.
@@ -44,13 +47,13 @@ func (r *reader) serve() error {
 		if r.c.draining() {
 			return r.discard()
 		}
-		idle := config.Idle
-		if r.in.Partial() {
-			idle = config.FrameStall
+		idle, err := r.patience()
+		if err != nil {
+			return err
 		}
 		r.c.conn.Limits(idle, config.WriteStall)
 		if err := r.in.Fill(r.c.conn); err != nil {
-			return err
+			return r.unread(err)
 		}
 	}
 }
@@ -77,7 +80,7 @@ func (r *reader) handleBuffered() error {
 		if !r.begun && wire.IsVersion3(packet) {
 			return errVersion3
 		}
-		r.begun = true
+		r.begun, r.advanced = true, true
 		if err := r.request.Decode(packet); err != nil {
 			return err
 		}

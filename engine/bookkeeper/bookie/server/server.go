@@ -17,6 +17,8 @@ const (
 	PointNoRead      host.Point = "server.no-read"      // a reader waits since its reads are under way
 	PointAnswersFull host.Point = "server.answers-full" // a connection's reads wait for its peer to take answers
 	PointMalformed   host.Point = "server.malformed"    // bytes that are no packet
+	PointFirstLate   host.Point = "server.first-late"   // a connection that showed no whole request in time is ended
+	PointFrameLate   host.Point = "server.frame-late"   // the same in a later request
 	PointVersion3    host.Point = "server.version-3"
 	PointBadVersion  host.Point = "server.bad-version"
 	PointReadOnly    host.Point = "server.read-only"    // an add was refused since the bookie is read-only
