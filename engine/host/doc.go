@@ -24,5 +24,5 @@
 // # Vocabulary
 //
 // Built once here on the interfaces alone, so that both worlds run the same code: Queue (a bounded batch queue),
-// Future, GroupCommit, SortedKeys, Scope.
+// Future, GroupCommit, SortedKeys, Scope, LogLimit.
 package host

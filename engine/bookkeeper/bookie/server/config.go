@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lakebed/engine/bookkeeper/wire"
+	"lakebed/engine/host"
 )
 
 // Config bounds a server.
@@ -36,6 +37,8 @@ type Config struct {
 	FirstFrameTimeout time.Duration // until all of a connection's first request is there
 	FrameTimeout      time.Duration // until all of a later request is there, once a part of it is
 
+	PeerLog host.LogBound // log lines that peers can cause
+
 	// UnknownAnswer tells clients that the store cannot prove a negative: wire.UnknownLedgerState, or wire.IOError for
 	// Java clients, which close the connection at the former.
 	UnknownAnswer wire.Code
@@ -53,6 +56,7 @@ func DefaultConfig() Config {
 		OutputBytes: 64 << 10, GatheredFrameMin: 32 << 10,
 		Idle: time.Hour, FrameStall: 30 * time.Second, WriteStall: 30 * time.Second, DrainMax: 5 * time.Second,
 		FirstFrameTimeout: 30 * time.Second, FrameTimeout: 2 * time.Minute,
+		PeerLog:       host.DefaultLogBound(),
 		UnknownAnswer: wire.UnknownLedgerState,
 	}
 }
@@ -80,6 +84,9 @@ func (c Config) Validate() error {
 	}
 	if min(c.FirstFrameTimeout, c.FrameTimeout) <= 0 {
 		return fmt.Errorf("time for a first request %v, for a later one %v: must be positive", c.FirstFrameTimeout, c.FrameTimeout)
+	}
+	if err := c.PeerLog.Validate(); err != nil {
+		return fmt.Errorf("log of peers: %w", err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@
 //     drips a later one for longer than Config.FrameTimeout, is ended, however lively its bytes come.
 //   - Bytes that are no packet end their connection, after what it asked before is answered. An unknown protocol version
 //     is answered with wire.BadVersion. Nobody else notices.
+//   - Log lines that peers can cause are bounded by Config.PeerLog, and what is left out is counted.
 //   - A read-only bookie (SetReadOnly) refuses adds with wire.ReadOnly, except those of high priority: recoveries go on.
 //   - Close answers what was accepted, for at most Config.DrainMax, and returns when no task is left. Adds that wait for
 //     room in the store do not keep it longer: they fail. Only a disk that does not answer does.

@@ -227,6 +227,49 @@ func silent(h host.Host, name string, bytes, drips []byte, after time.Duration) 
 	return nil
 }
 
+// TestManyHostilePeersDoNotFillTheLog: the first lines and the count of the others are there, also of those that are refused.
+func TestManyHostilePeersDoNotFillTheLog(t *testing.T) {
+	const peers = 300
+	config := smallServer()
+	config.ConnectionsMax, config.PeerLog = 1, host.LogBound{Lines: 3, Interval: time.Hour}
+	world := newCluster(t, 1, sim.LAN(), config)
+	lines, leftOut := 0, int64(0)
+	world.world.OnLog(func(_ *sim.Node, line sim.LogLine) {
+		if line.Level < host.Note {
+			return
+		}
+		lines++
+		if line.Message == "log lines were left out" {
+			leftOut += line.Fields[1].Value.(int64)
+		}
+	})
+	world.run(func(h host.Host) error {
+		for range peers {
+			broken, err := dialRaw(h)
+			if err != nil {
+				return err
+			}
+			refused, err := dialRaw(h)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(broken.WriteBuffers([][]byte{make([]byte, 4)}), readEnd(refused)); !ended(err) {
+				return err
+			}
+			if err := readEnd(broken); !ended(err) {
+				return err
+			}
+			refused.Close()
+			broken.Close()
+			h.Root().Sleep(time.Millisecond) // the place is free
+		}
+		return nil
+	})
+	if want := 2 * (config.PeerLog.Lines + 2); lines != want || leftOut != 2*(peers-int64(config.PeerLog.Lines)) {
+		t.Errorf("%d lines, want %d, and %d left out of %d", lines, want, leftOut, 2*peers)
+	}
+}
+
 // TestSilentConnectionsDoNotKeepOthersOut: they fill the bookie once, and not for ever.
 func TestSilentConnectionsDoNotKeepOthersOut(t *testing.T) {
 	config := smallServer()

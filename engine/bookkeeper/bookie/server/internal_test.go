@@ -164,6 +164,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		"output":       func(c *Config) { c.OutputBytes = c.BatchEntriesMax*wire.AddResponseFrameBytes - 1 },
 		"idle":         func(c *Config) { c.Idle = -1 },
 		"answer bytes": func(c *Config) { c.AnswerBytesMax = -1 },
+		"log lines":    func(c *Config) { c.PeerLog.Lines = 0 },
 		"first frame":  func(c *Config) { c.FirstFrameTimeout = 0 },
 		"later frames": func(c *Config) { c.FrameTimeout = -1 },
 	} {

@@ -178,18 +178,18 @@ func (s *Server) noAuth(request *wire.Request) answer {
 // explain logs what an operator should know. That peers leave, fall silent or vanish is everyday life.
 func (c *connection) explain(err error) {
 	h := c.server.h
-	level := host.Debug
+	level, message := host.Debug, "bookie ends a connection"
 	switch {
 	case err == nil || err == io.EOF:
 		return
 	case errors.Is(err, errVersion3):
-		level = host.Warn
+		level, message = host.Warn, "bookie ends a connection of another protocol"
 		h.Probe().Mark(host.Event{Name: PointVersion3, Extra: c.conn.Peer()})
 	case errors.Is(err, wire.ErrMalformed):
-		level = host.Warn
+		level, message = host.Warn, "bookie ends a connection that broke the protocol"
 		h.Probe().Mark(host.Event{Name: PointMalformed, Extra: c.conn.Peer()})
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		level = host.Note
+		level, message = host.Note, "bookie lost a connection in the middle of a request"
 	}
-	h.Log(level, "bookie ends a connection", host.F("peer", c.conn.Peer()), host.F("error", err))
+	c.server.peers.Log(level, message, host.F("peer", c.conn.Peer()), host.F("error", err))
 }

@@ -40,6 +40,7 @@ type Server struct {
 	readOnly host.Counter // not zero: adds without high priority are refused
 	reads    *pool
 	fences   *pool
+	peers    *host.LogLimit
 
 	mutex       host.Mutex
 	gone        host.Cond     // Close waits for connections to drain
@@ -59,6 +60,7 @@ func Serve(h host.Host, g host.Group, store *bookie.Store, listener host.Listene
 		reads:  newPool(h, tasks, "server-reads", config.AnswersBytesMax, config.AnswerBytesMax),
 		fences: newPool(h, tasks, "server-fences", config.AnswersBytesMax, config.AnswerBytesMax),
 		mutex:  m, gone: tasks.NewCond(m), readOnly: h.NewCounter("server-read-only"),
+		peers: host.NewLogLimit(h, config.PeerLog),
 	}
 	for range config.ReadTasks {
 		tasks.Go("server-read", func() { s.executeAll(s.reads) })
@@ -118,7 +120,7 @@ func (s *Server) admit(conn host.Conn) bool {
 	}
 	if len(s.connections) >= s.config.ConnectionsMax {
 		s.h.Probe().Mark(host.Event{Name: PointFull, A: int64(len(s.connections)), Extra: conn.Peer()})
-		s.h.Log(host.Warn, "bookie refuses a connection: it has too many", host.F("peer", conn.Peer()),
+		s.peers.Log(host.Warn, "bookie refuses a connection: it has too many", host.F("peer", conn.Peer()),
 			host.F("connections", len(s.connections)))
 		return false
 	}
@@ -157,6 +159,7 @@ func (s *Server) Close() {
 	s.reads.end()
 	s.fences.end()
 	s.tasks.Wait()
+	s.peers.End()
 	// Only now: a stop would take the batches' queues from under the store.
 	s.tasks.Stop()
 }

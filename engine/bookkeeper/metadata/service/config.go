@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lakebed/engine/bookkeeper/metadata/memory"
+	"lakebed/engine/host"
 )
 
 // ServerConfig bounds a server.
@@ -17,6 +18,7 @@ type ServerConfig struct {
 	SessionTimeoutMax time.Duration
 	HelloTimeout      time.Duration // until all of a connection's first request is there
 	WriteStall        time.Duration // a client that takes no byte for so long is left
+	PeerLog           host.LogBound // log lines that clients can cause
 }
 
 // DefaultServerConfig is for a cluster of some thousand clients.
@@ -24,7 +26,7 @@ func DefaultServerConfig() ServerConfig {
 	return ServerConfig{
 		Limits: memory.DefaultLimits(), ConnectionsMax: 4096, InputBufferBytes: 4 << 10, OutputBytesMax: 1 << 20,
 		SessionTimeoutMin: time.Second, SessionTimeoutMax: time.Minute,
-		HelloTimeout: 5 * time.Second, WriteStall: 10 * time.Second,
+		HelloTimeout: 5 * time.Second, WriteStall: 10 * time.Second, PeerLog: host.DefaultLogBound(),
 	}
 }
 
@@ -40,6 +42,9 @@ func (c *ServerConfig) Validate() error {
 	case min(c.SessionTimeoutMin, c.HelloTimeout, c.WriteStall) <= 0, c.SessionTimeoutMax < c.SessionTimeoutMin,
 		c.SessionTimeoutMax > timeoutMax:
 		return fmt.Errorf("timeouts must be positive and in order: %+v", *c)
+	}
+	if err := c.PeerLog.Validate(); err != nil {
+		return fmt.Errorf("log of clients: %w", err)
 	}
 	return nil
 }

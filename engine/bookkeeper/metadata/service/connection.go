@@ -57,11 +57,11 @@ func (c *connection) tell(key string) {
 // read is the task that does what the client asks for.
 func (c *connection) read() {
 	err := c.serve()
-	level := host.Debug
+	level, message := host.Debug, "metadata connection ends"
 	if errors.Is(err, ErrMalformed) || errors.Is(err, wire.ErrMalformed) {
-		level = host.Warn // that clients leave, fall silent or vanish is everyday life
+		level, message = host.Warn, "metadata connection broke the protocol" // to leave, fall silent or vanish is everyday life
 	}
-	c.server.h.Log(level, "metadata connection ends", host.F("peer", c.conn.Peer()), host.F("error", err))
+	c.server.peers.Log(level, message, host.F("peer", c.conn.Peer()), host.F("error", err))
 	s := c.server
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -8,6 +8,7 @@
 //     is done after a later connection of it was welcomed.
 //   - Within a session a client that has seen a state is not served from an older one: Hello says the newest index it has
 //     seen, and a server that knows the session and is behind refuses.
+//   - Log lines that clients can cause are bounded by Config.PeerLog, and what is left out is counted.
 //   - Memory is bounded by Config and memory.Limits. A connection that does not take its answers is not read from, and one
 //     whose Hello is not there in time is closed, however lively it drips.
 //

@@ -302,3 +302,47 @@ func TestARefusedWatchOnThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestManyHostileClientsDoNotFillTheLog: the first lines and the count of the others are there, as soon as the next
+// line after the interval.
+func TestManyHostileClientsDoNotFillTheLog(t *testing.T) {
+	const clients = 200
+	server := small()
+	server.PeerLog = host.LogBound{Lines: 3, Interval: time.Hour}
+	lines, leftOut := 0, int64(0)
+	err := inServer(1, sim.LAN(), server, func(w *sim.World, h host.Host) error {
+		w.OnLog(func(_ *sim.Node, line sim.LogLine) {
+			if line.Level < host.Warn {
+				return
+			}
+			lines++
+			if line.Message == "log lines were left out" {
+				leftOut += line.Fields[1].Value.(int64)
+			}
+		})
+		for i := range clients + 1 {
+			if i == clients {
+				h.Root().Sleep(server.PeerLog.Interval)
+			}
+			r, err := dial(h)
+			if err != nil {
+				return err
+			}
+			if err := r.conn.WriteBuffers([][]byte{{0xFF, 0xFF, 0xFF, 0xFF}}); err != nil {
+				return err
+			}
+			var b [1]byte
+			if _, err := r.conn.Read(b[:]); err == nil {
+				return errors.New("the server answered")
+			}
+			r.close()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := server.PeerLog.Lines + 3; lines != want || leftOut != clients-int64(server.PeerLog.Lines) {
+		t.Errorf("%d lines, want %d, and %d left out of %d", lines, want, leftOut, clients)
+	}
+}

@@ -27,6 +27,7 @@ type Server struct {
 	config   ServerConfig
 	listener host.Listener
 	tasks    host.Group
+	peers    *host.LogLimit
 
 	mutex       host.Mutex
 	deadlines   host.Cond // the expiring task waits for the next one
@@ -48,7 +49,7 @@ func Serve(h host.Host, g host.Group, listener host.Listener, config ServerConfi
 	}
 	m := h.NewMutex("metadata-server")
 	s := &Server{
-		h: h, config: config, listener: listener, tasks: g.New("metadata server"), mutex: m, expireAt: never,
+		h: h, config: config, listener: listener, tasks: g.New("metadata server"), peers: host.NewLogLimit(h, config.PeerLog), mutex: m, expireAt: never,
 		tree: memory.New(config.Limits), connections: make(map[memory.Watcher]*connection),
 		bySession: make(map[metadata.SessionID]*connection),
 		random:    h.Rand("metadata.sessions"), started: h.Now(),
@@ -76,6 +77,7 @@ func (s *Server) Close() {
 	}
 	s.tasks.Stop()
 	s.tasks.Wait()
+	s.peers.End()
 }
 
 // Connections is the number of open connections.
