@@ -24,7 +24,7 @@ type Config struct {
 	Journal  journal.Config
 	EntryLog entrylog.Config
 
-	WriteCacheBytesMax int64         // both generations together, dbStorage_writeCacheMaxSizeMb
+	WriteCacheBytesMax int64         // both generations together with their indexes, dbStorage_writeCacheMaxSizeMb
 	ChunkBytes         int           // the cache's unit of memory
 	SlowFromPercent    int           // of a generation: from here adds are slowed while a flush runs
 	SlowestDelay       time.Duration // of one batch, just before the cache is full

@@ -10,12 +10,8 @@ import (
 const (
 	// RecordBytes is what the client or a bookie's connection keeps of one add besides the entry's bytes.
 	RecordBytes = 256
-	// slotBytes is what a write cache keeps of one entry besides its bytes: its id and where it lies.
-	slotBytes = 32
 	// itemBytes is what an entry log that is not closed keeps of one entry in memory.
 	itemBytes = 24
-	// storedOverhead is the header and the digest of a stored entry, CRC32C.
-	storedOverhead = ledger.HeaderBytes + 4
 )
 
 // Slack is what may come on top of all bounds: the runtime, code, stacks, the metadata store, and garbage.
@@ -42,10 +38,9 @@ func Sum(bounds []Bound) (bytes int64) {
 
 // Shape is what bounds depend on besides settings.
 type Shape struct {
-	Bookies      int
-	Writers      int
-	Quorum       ledger.Quorum
-	PayloadBytes int
+	Bookies int
+	Writers int
+	Quorum  ledger.Quorum
 }
 
 // Bounds lists what one client and the bookies of a cluster may hold while they append.
@@ -75,10 +70,8 @@ func bookieBounds(s Shape, b *node.Config) []Bound {
 	const where = "bookie"
 	bookies := int64(s.Bookies)
 	store, server := &b.Store, &b.Server
-	entries := store.WriteCacheBytesMax / int64(s.PayloadBytes+storedOverhead)
 	return []Bound{
 		{"WriteCacheBytesMax", where, bookies, store.WriteCacheBytesMax},
-		{"WriteCacheBytesMax / entry length, slots", where, bookies, entries * slotBytes},
 		// A group is full at its bound, and was entered below it by one batch. Three take turns.
 		{"3 × (Journal.GroupBytesMax + BatchBytesMax)", where, bookies, 3 * (store.Journal.GroupBytesMax + server.BatchBytesMax)},
 		{"EntryLog.ItemsMax items", where, bookies, int64(store.EntryLog.ItemsMax) * itemBytes},

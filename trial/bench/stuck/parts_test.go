@@ -86,7 +86,7 @@ func fileOn(t *testing.T, h host.Host, volume string) (host.File, host.Dir) {
 
 // TestSumFollowsTheSettings: each setting that bounds memory under this load moves the sum by what it bounds.
 func TestSumFollowsTheSettings(t *testing.T) {
-	shape := Shape{Bookies: 4, Writers: 2, Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2}, PayloadBytes: 1000}
+	shape := Shape{Bookies: 4, Writers: 2, Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2}}
 	sum := func(edit func(c *client.Config, b *node.Config)) int64 {
 		c, b := client.DefaultConfig(), node.DefaultConfig()
 		if edit != nil {
@@ -108,7 +108,7 @@ func TestSumFollowsTheSettings(t *testing.T) {
 		{"input", 4 * 10, func(c *client.Config, _ *node.Config) { c.Pool.Channel.InputBufferBytes += 10 }},
 		{"parked bytes", 4 * mib, func(c *client.Config, _ *node.Config) { c.Pool.ParkedBytesMax += mib }},
 		{"parked", 4 * RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.ParkedMax++ }},
-		{"write cache", 4 * (1036 + slotBytes), func(_ *client.Config, b *node.Config) { b.Store.WriteCacheBytesMax += 1036 }},
+		{"write cache", 4 * mib, func(_ *client.Config, b *node.Config) { b.Store.WriteCacheBytesMax += mib }},
 		{"journal group", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Store.Journal.GroupBytesMax += mib }},
 		{"batch", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Server.BatchBytesMax += mib }},
 		{"items", 4 * itemBytes, func(_ *client.Config, b *node.Config) { b.Store.EntryLog.ItemsMax++ }},
@@ -177,7 +177,7 @@ func TestResidentSizeIsReadFromTheStatusOfTheProcess(t *testing.T) {
 // TestReportsArePrintedWithAllBounds: whoever reads the sum sees what it is made of.
 func TestReportsArePrintedWithAllBounds(t *testing.T) {
 	c, b := client.DefaultConfig(), node.DefaultConfig()
-	r := Report{Bounds: Bounds(Shape{Bookies: 1, Writers: 1, PayloadBytes: 1}, &c, &b)}
+	r := Report{Bounds: Bounds(Shape{Bookies: 1, Writers: 1}, &c, &b)}
 	var text strings.Builder
 	if err := r.Print(&text); err != nil {
 		t.Fatal(err)

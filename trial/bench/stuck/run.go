@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	if o.AddTimeout > 0 {
 		o.Client.AddTimeout = o.AddTimeout
 	}
-	shape := Shape{Bookies: o.Bookies, Writers: o.Writers, Quorum: o.Quorum, PayloadBytes: o.PayloadBytes}
+	shape := Shape{Bookies: o.Bookies, Writers: o.Writers, Quorum: o.Quorum}
 	r.Bounds = Bounds(shape, &o.Client, &o.Bookie)
 	r.AllowedBytes = Sum(r.Bounds) + Slack
 	if o.Unbounded {

@@ -12,7 +12,7 @@
 //
 //   - It has no lock of its own. Insert, Get, Range, Drop and the walks are called under the owner's mutex, or on a
 //     generation that takes no more inserts. Only Unpin may be called from anywhere.
-//   - It bounds nothing by itself: the owner looks at Bytes.
+//   - It bounds nothing by itself: the owner looks at Bytes, which counts bodies and index.
 //
 // Nothing here survives a crash; the journal does.
 package writecache

@@ -37,7 +37,8 @@ func NewGeneration(h host.Host, chunkBytes int) *Generation {
 	return g
 }
 
-// Bytes is the memory that the bodies take, with what is lost at the ends of chunks.
+// Bytes is the memory that the generation takes: chunks, with what is lost at their ends, and the index of what is in them.
+// It does not fall when a ledger is dropped.
 func (g *Generation) Bytes() int64 { return g.bytes }
 
 // Entries is the number of entries held, counting one that was replaced once.
@@ -52,7 +53,7 @@ func (g *Generation) Insert(id ledger.ID, entry ledger.EntryID, body []byte) []b
 	copy(stored, body)
 	r := g.runOf(id)
 	if r.count == 0 || r.last() < entry {
-		r.push(fresh)
+		g.bytes += int64(r.push(fresh))
 		g.entries++
 		return stored
 	}
@@ -61,7 +62,7 @@ func (g *Generation) Insert(id ledger.ID, entry ledger.EntryID, body []byte) []b
 		*r.at(place) = fresh
 		return stored
 	}
-	r.insert(place, fresh)
+	g.bytes += int64(r.insert(place, fresh))
 	g.entries++
 	return stored
 }
@@ -79,6 +80,7 @@ func (g *Generation) runOf(id ledger.ID) *run {
 	r := g.byID[id]
 	if r == nil {
 		r = &run{id: id}
+		g.bytes += runBytes
 		g.byID[id] = r
 		g.ordered.ReplaceOrInsert(r)
 	}
@@ -91,7 +93,7 @@ func (g *Generation) allocate(n int) slot {
 	if len(g.chunks) == 0 || g.fill+n > len(g.chunks[len(g.chunks)-1]) {
 		chunk := g.memory.Get(max(n, g.chunkBytes))
 		g.chunks = append(g.chunks, chunk)
-		g.bytes += int64(len(chunk))
+		g.bytes += int64(cap(chunk)) // more than was asked for, if an entry is longer than a chunk
 		g.fill = 0
 	}
 	s := slot{chunk: uint32(len(g.chunks) - 1), offset: uint32(g.fill), length: uint32(n)}

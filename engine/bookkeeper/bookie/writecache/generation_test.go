@@ -135,8 +135,8 @@ func (m *machine) check() error {
 			return errors.New("an entry was invented")
 		}
 	}
-	if in := m.memory.InUse(); in < m.g.Bytes() {
-		return fmt.Errorf("claims %d bytes, has %d in hand", m.g.Bytes(), in)
+	if in := m.memory.InUse(); m.g.Bytes() < in || m.g.Bytes() == in && len(want) > 0 {
+		return fmt.Errorf("claims %d bytes, has %d in hand besides the index", m.g.Bytes(), in)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func journalSettings() []Setting {
 
 func cacheSettings() []Setting {
 	return []Setting{
-		mebibytes("dbStorage_writeCacheMaxSizeMb", "write cache, both halves together",
+		mebibytes("dbStorage_writeCacheMaxSizeMb", "write cache, both halves together with their indexes",
 			func(c *Config) *int64 { return &c.Node.Store.WriteCacheBytesMax }),
 		mebibytes("dbStorage_readAheadCacheMaxSizeMb", "read-ahead cache",
 			func(c *Config) *int64 { return &c.Node.Store.EntryLog.ReadCacheBytesMax }),
