@@ -26,6 +26,7 @@ var (
 	// ErrClientClosed: the client was closed.
 	ErrClientClosed = errors.New("client is closed")
 	// ErrNoSuchEntry: every replica says that it never had the entry. Of an entry up to the LAC, this is data loss.
+	// Of a recovery: this is the ledger's last confirmed entry, without which it cannot be closed.
 	ErrNoSuchEntry = errors.New("no such entry")
 	// ErrNoSuchLedger: there are no metadata of the ledger.
 	ErrNoSuchLedger = errors.New("no such ledger")
@@ -33,7 +34,8 @@ var (
 	ErrNotEnoughBookies = errors.New("not enough bookies")
 	// ErrUnauthorized: the password or the digest type is not the ledger's.
 	ErrUnauthorized = errors.New("wrong password or digest type")
-	// ErrDigest: no replica could be read, and one that answered did so with bytes that are not the entry.
+	// ErrDigest: no replica could be read, and one that answered did so with bytes that are not the entry. Of a
+	// recovery: so it is with an entry that may have been confirmed.
 	ErrDigest = ledger.ErrDigest
 	// ErrBeyondLAC: the range is not known to be confirmed, or ends behind the last entry of a closed ledger.
 	ErrBeyondLAC = errors.New("beyond the last confirmed entry")

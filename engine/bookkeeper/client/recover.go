@@ -50,8 +50,9 @@ type recovery struct {
 	sender   sender
 	reads    int // under way
 	kept     map[ledger.EntryID]*tailEntry
-	absent   map[ledger.EntryID]int // bookies that proved the absence of an entry
-	problem  error                  // the last failure of a bookie, for messages
+	absent   map[ledger.EntryID]int  // bookies that proved the absence of an entry
+	damaged  map[ledger.EntryID]bool // a copy of it was found, and is not what was written
+	problem  error                   // the last failure of a bookie, for messages
 
 	started bool
 	writing *ledger.Metadata // what the last write of metadata proposed
@@ -73,6 +74,7 @@ func (c *Client) recover(id ledger.ID, m *versioned, o *OpenOptions) error {
 		client: c, id: id, key: ledger.MasterKeyOf(o.Password), digester: digester,
 		core: protocol.NewRecovery(options, &m.Metadata, m.version), queue: newQueue(c, "recovery", recoveryReadsMax+recoveryAddsMax),
 		kept: make(map[ledger.EntryID]*tailEntry), absent: make(map[ledger.EntryID]int),
+		damaged: make(map[ledger.EntryID]bool),
 	}
 	r.sender = sender{
 		client: c, id: id, key: r.key, flags: wire.RecoveryAdd | wire.HighPriority, queue: r.queue, limit: recoveryAddsMax,
@@ -119,6 +121,9 @@ func (r *recovery) outcome(m *versioned) error {
 	e := r.result
 	if e.Failure != 0 {
 		class := failureClass(e.Failure)
+		if e.Failure == protocol.Damaged && r.lastIsLost() {
+			class = fmt.Errorf("entry %d, which was confirmed: %w", r.core.LastAddConfirmed(), ErrNoSuchEntry)
+		}
 		if r.problem != nil {
 			return fmt.Errorf("recover ledger %d: %w (last failure of a bookie: %v)", r.id, class, r.problem)
 		}
@@ -134,6 +139,13 @@ func (r *recovery) outcome(m *versioned) error {
 	}
 	*m = versioned{Metadata: *e.Metadata, version: e.Version}
 	return nil
+}
+
+// lastIsLost says that bookies were asked for the last confirmed entry, and none had a damaged copy of it: all of them
+// proved that they do not have it. Nobody can make the entry good from what there is, unlike with a bad copy.
+func (r *recovery) lastIsLost() bool {
+	last := r.core.LastAddConfirmed()
+	return r.absent[last] > 0 && !r.damaged[last]
 }
 
 // take gives one answer to the core.
@@ -191,6 +203,7 @@ func (r *recovery) do(e *protocol.Effect) {
 		for entry := e.First; entry <= e.Last; entry++ {
 			r.drop(entry)
 			delete(r.absent, entry)
+			delete(r.damaged, entry)
 		}
 	case protocol.EnsembleChanged:
 		r.client.mark(PointRecoveryEnsemble, r.id, e.Metadata.Last().First, "")

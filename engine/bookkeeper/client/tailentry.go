@@ -60,8 +60,11 @@ func (r *recovery) lastAnswered(read *recoveryRead) {
 // tailAnswered takes a bookie's copy of an entry of the tail, and keeps it if the core wants this one.
 func (r *recovery) tailAnswered(read *recoveryRead) {
 	entry, outcome := r.examine(read)
-	if outcome == protocol.ReadAbsent {
+	switch outcome {
+	case protocol.ReadAbsent:
 		r.absent[read.entry]++
+	case protocol.ReadCorrupt:
+		r.damaged[read.entry] = true
 	}
 	answer := protocol.ReadAnswer{Outcome: outcome, Length: entry.Length, Size: int64(len(entry.Payload))}
 	if !r.core.ReadAnswered(read.entry, read.index, read.bookie, answer) {
