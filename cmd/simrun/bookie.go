@@ -50,6 +50,9 @@ acknowledged.
 Settings have the names that bookkeeper.conf has for them. --config reads a file of them, in the same form; --set gives
 one a value and wins. --settings lists them all.
 
+Go's collector is told the sum of everything that the settings bound, for as many connections as are allowed, and 64 MiB:
+the log says how much. The environment variable GOMEMLIMIT, such as 2GiB, gives it another limit.
+
 Exit code 0: it was asked to stop. 2: wrong use. 3: it cannot serve, or had to stop; the error says what to do.`,
 		Example: `  simrun metadata &
   simrun bookie --data /tmp/b1 --address 127.0.0.1:3181 --metadata 127.0.0.1:2181 --initialize &
@@ -92,6 +95,7 @@ func (a *app) bookie(c *cobra.Command, f *bookieFlags) error {
 	if err != nil {
 		return asUsage(err)
 	}
+	daemon.LimitMemory(options.Config(), options.Logger)
 	served := false
 	options.Serving = func(s daemon.Announcement) {
 		served = true

@@ -23,7 +23,7 @@
 // # What the sum is made of
 //
 // Bytes of entries are bounded by settings in bytes, records about them by settings that count. A record is taken as
-// RecordBytes. Left to itself Go's collector lets garbage lie until the heap has doubled, whatever is bounded. So Run tells
+// bounds.RecordBytes. Left to itself Go's collector lets garbage lie until the heap has doubled, whatever is bounded. So Run tells
 // it the bound, as an operator does with GOMEMLIMIT: the collector then works more and the heap stays, as long as what is
 // alive stays. Options.LazyCollector is the other way.
 package stuck

@@ -5,6 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"lakebed/trial/bench/bounds"
 )
 
 // pauseSlack is what may come on top of the timeouts before appends go on: a busy machine.
@@ -39,11 +41,11 @@ func (r *Report) Problems() []string {
 	}
 	if r.Memory.ResidentBytes > r.AllowedBytes {
 		add("the process took %s, which is more than its bounds of %s and %s",
-			megabytes(r.Memory.ResidentBytes), megabytes(r.AllowedBytes-Slack), megabytes(Slack))
+			megabytes(r.Memory.ResidentBytes), megabytes(r.AllowedBytes-bounds.Slack), megabytes(bounds.Slack))
 	}
 	if r.Memory.HeapBytes > r.AllowedBytes {
 		add("Go's heap took %s, which is more than the bounds of %s and %s",
-			megabytes(r.Memory.HeapBytes), megabytes(r.AllowedBytes-Slack), megabytes(Slack))
+			megabytes(r.Memory.HeapBytes), megabytes(r.AllowedBytes-bounds.Slack), megabytes(bounds.Slack))
 	}
 	return found
 }

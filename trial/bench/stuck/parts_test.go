@@ -15,6 +15,7 @@ import (
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	"lakebed/trial/bench/bounds"
 )
 
 // TestShutValvesHoldTheirCallsAndNoOthers: of one volume, of files that are open already and of new ones, in directories
@@ -92,7 +93,7 @@ func TestSumFollowsTheSettings(t *testing.T) {
 		if edit != nil {
 			edit(&c, &b)
 		}
-		return Sum(Bounds(shape, &c, &b))
+		return bounds.Sum(Bounds(shape, &c, &b))
 	}
 	const mib = 1 << 20
 	for _, c := range []struct {
@@ -102,17 +103,17 @@ func TestSumFollowsTheSettings(t *testing.T) {
 	}{
 		{"windows below the bound of all", -2*32*mib + 2*1*mib, func(c *client.Config, _ *node.Config) { c.WindowBytes = mib }},
 		{"bound of all windows", -2*32*mib + 8*mib, func(c *client.Config, _ *node.Config) { c.AppendBytesMax = 8 * mib }},
-		{"window entries", 2 * 13 * RecordBytes, func(c *client.Config, _ *node.Config) { c.WindowEntries++ }},
+		{"window entries", 2 * 13 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.WindowEntries++ }},
 		{"output", 4 * 2 * mib, func(c *client.Config, _ *node.Config) { c.Pool.Channel.OutputBytesMax += mib }},
-		{"requests", 4 * RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.Channel.RequestsMax++ }},
+		{"requests", 4 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.Channel.RequestsMax++ }},
 		{"input", 4 * 10, func(c *client.Config, _ *node.Config) { c.Pool.Channel.InputBufferBytes += 10 }},
 		{"parked bytes", 4 * mib, func(c *client.Config, _ *node.Config) { c.Pool.ParkedBytesMax += mib }},
-		{"parked", 4 * RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.ParkedMax++ }},
+		{"parked", 4 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.ParkedMax++ }},
 		{"write cache", 4 * mib, func(_ *client.Config, b *node.Config) { b.Store.WriteCacheBytesMax += mib }},
 		{"journal group", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Store.Journal.GroupBytesMax += mib }},
 		{"batch", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Server.BatchBytesMax += mib }},
-		{"items", 4 * itemBytes, func(_ *client.Config, b *node.Config) { b.Store.EntryLog.ItemsMax++ }},
-		{"batches", 4 * 512 * RecordBytes, func(_ *client.Config, b *node.Config) { b.Server.BatchesMax++ }},
+		{"items", 4 * bounds.ItemBytes, func(_ *client.Config, b *node.Config) { b.Store.EntryLog.ItemsMax++ }},
+		{"batches", 4 * 512 * bounds.RecordBytes, func(_ *client.Config, b *node.Config) { b.Server.BatchesMax++ }},
 		{"answers to reads, which nobody asks", 0, func(_ *client.Config, b *node.Config) { b.Server.AnswersBytesMax += mib }},
 	} {
 		if got := sum(c.edit) - sum(nil); got != c.more {
@@ -182,7 +183,7 @@ func TestReportsArePrintedWithAllBounds(t *testing.T) {
 	if err := r.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(r.Bounds, func(b Bound) bool { return !strings.Contains(text.String(), b.Name) }) {
+	if slices.ContainsFunc(r.Bounds, func(b bounds.Bound) bool { return !strings.Contains(text.String(), b.Name) }) {
 		t.Errorf("a bound is missing in\n%s", text.String())
 	}
 }

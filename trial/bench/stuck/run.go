@@ -13,6 +13,7 @@ import (
 	"lakebed/engine/bookkeeper/client"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/trial/bench/bounds"
 	"lakebed/trial/bench/ledgers"
 )
 
@@ -41,7 +42,7 @@ type Options struct {
 	// Unbounded lifts the client's bounds after the sum was taken, to see that the check can fail.
 	Unbounded bool `json:"unbounded"`
 	// LazyCollector leaves Go's collector as it is: it lets the heap double. Otherwise it is told the sum of the bounds and half
-	// of Slack, as a process that has to stay within a bound is told (GOMEMLIMIT).
+	// of bounds.Slack, as a process that has to stay within a bound is told (GOMEMLIMIT).
 	LazyCollector bool `json:"lazy_collector"`
 	// HeapProfile is a file that gets a profile of the heap just before the disk works again. Empty: none.
 	HeapProfile string `json:"heap_profile"`
@@ -104,10 +105,10 @@ type Report struct {
 	Changes int    `json:"changes"` // of their ensembles
 	Memory  Memory `json:"memory"`
 
-	Bounds       []Bound       `json:"bounds"`
-	AllowedBytes int64         `json:"allowed_bytes"` // their sum and Slack
-	AddTimeout   time.Duration `json:"add_timeout"`
-	Spare        bool          `json:"spare"` // there were more bookies than an ensemble needs
+	Bounds       []bounds.Bound `json:"bounds"`
+	AllowedBytes int64          `json:"allowed_bytes"` // their sum and bounds.Slack
+	AddTimeout   time.Duration  `json:"add_timeout"`
+	Spare        bool           `json:"spare"` // there were more bookies than an ensemble needs
 }
 
 // Run runs a cluster of which the first bookie's disk hangs for a while.
@@ -120,12 +121,12 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	}
 	shape := Shape{Bookies: o.Bookies, Writers: o.Writers, Quorum: o.Quorum}
 	r.Bounds = Bounds(shape, &o.Client, &o.Bookie)
-	r.AllowedBytes = Sum(r.Bounds) + Slack
+	r.AllowedBytes = bounds.Sum(r.Bounds) + bounds.Slack
 	if o.Unbounded {
 		o.unbound()
 	}
 	if !o.LazyCollector {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(Sum(r.Bounds) + Slack/2))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(bounds.Sum(r.Bounds) + bounds.Slack/2))
 	}
 	stop := watch()
 	valve := NewValve(o.Volume, o.Call)
