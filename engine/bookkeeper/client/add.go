@@ -17,7 +17,8 @@ type add struct {
 	channel.Request
 	entry ledger.EntryID
 	index int
-	load  *load // of the bookie
+	load  *load   // of the bookie
+	share **share // where the entry's owner keeps it, once the entry is lent
 	bytes int64
 }
 
@@ -68,6 +69,7 @@ type sender struct {
 	limit    int // adds under way, so that the queue has room for all answers
 	underWay int // gathered ones included
 	free     []*add
+	budget   *budget // that the stored bytes are counted in, if any
 
 	gathered []*load // those with a parcel, in the order of their first add
 	posts    int64   // how often parcels were handed over
@@ -88,8 +90,9 @@ func (s *sender) Collected(adds []*channel.Request) {
 }
 
 // send gathers a stored entry for the bookie that the effect names; post hands it over. Until then stored must stay as it
-// is. With an error it was not gathered, and no answer will come. Full: post is due.
-func (s *sender) send(e *protocol.Effect, stored []byte) (full bool, err error) {
+// is; from then on it is shared if lines need it, and the owner returns that instead. With an error it was not gathered, and
+// no answer will come. Full: post is due.
+func (s *sender) send(e *protocol.Effect, stored []byte, shared **share) (full bool, err error) {
 	if e.Resend {
 		s.client.mark(PointResent, s.id, e.First, string(e.Bookie))
 	}
@@ -99,7 +102,7 @@ func (s *sender) send(e *protocol.Effect, stored []byte) (full bool, err error) 
 	}
 	l := s.loadOf(e.Index, e.Bookie)
 	a := s.newAdd()
-	a.entry, a.index, a.load, a.bytes = e.First, e.Index, l, int64(len(stored))
+	a.entry, a.index, a.load, a.bytes, a.share = e.First, e.Index, l, int64(len(stored)), shared
 	a.Ledger, a.Entry, a.Body, a.Timeout = s.id, e.First, stored, s.client.config.AddTimeout
 	s.underWay++
 	if len(l.parcel) == 0 {
@@ -108,6 +111,10 @@ func (s *sender) send(e *protocol.Effect, stored []byte) (full bool, err error) 
 	l.parcel = append(l.parcel, &a.Request)
 	return len(l.parcel) >= parcelMax, nil
 }
+
+// crowded reports whether so many adds are under way that no more entries should come: what is left of the limit is for
+// those that were let in already, and for sending them again when bookies are replaced.
+func (s *sender) crowded() bool { return s.underWay >= s.limit/2 }
 
 // loadOf finds or makes the load of a bookie.
 func (s *sender) loadOf(index int, bookie ledger.BookieID) *load {
@@ -162,7 +169,7 @@ func (s *sender) newAdd() *add {
 		s.free = s.free[:n-1]
 		return a
 	}
-	a := &add{Request: channel.Request{Operation: wire.Add, Flags: s.flags, MasterKey: s.key, Together: s}}
+	a := &add{Request: channel.Request{Operation: wire.Add, Flags: s.flags, MasterKey: s.key, Together: s, Lender: s}}
 	a.Owner = a
 	return a
 }
@@ -189,6 +196,6 @@ func (s *sender) drop(a *add) {
 		delete(s.loads, l.bookie) // bookies come and go
 		l.gone = true
 	}
-	a.Body, a.Err, a.load = nil, nil, nil
+	a.Body, a.Err, a.load, a.share = nil, nil, nil, nil
 	s.free = append(s.free, a)
 }

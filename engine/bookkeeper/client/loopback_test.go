@@ -204,6 +204,45 @@ func (l *loopback) wholeLedger(i int) error {
 	return errors.Join(all...)
 }
 
+// TestManyWritersOfOneClientShareLinesOverLoopback: on real goroutines and sockets. Each writer has a full window, and together
+// they have many times as much under way as a line to a bookie holds. Nothing fails, and no bookie is replaced.
+func TestManyWritersOfOneClientShareLinesOverLoopback(t *testing.T) {
+	l := newLoopback(t, 4)
+	config := client.DefaultConfig()
+	config.WindowEntries, config.Pool.Channel.RequestsMax, config.Pool.ParkedMax = 256, 64, 32
+	config.AddTimeout = 30 * time.Second // the machine may be busy
+	one, err := client.New(l.host, l.host.Root(), l.session, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	g := l.host.Root().New("users")
+	problems := host.NewQueue[error](l.host, g, "problems", 100)
+	for range 8 {
+		g.Go("user", func() {
+			w, err := one.Create(options(3, 3, 2))
+			if err == nil {
+				err = pipeline(l.host, w, 0, 2000)
+			}
+			if err == nil && len(w.Metadata().Fragments) != 1 {
+				err = fmt.Errorf("%d fragments without a fault", len(w.Metadata().Fragments))
+			}
+			if err == nil {
+				err = w.Close()
+			}
+			if err != nil {
+				problems.Offer(err)
+			}
+		})
+	}
+	g.Wait()
+	problems.End()
+	all, _ := problems.Take(nil)
+	for _, err := range all {
+		t.Error(err)
+	}
+}
+
 // tail reads behind the writer until the ledger is closed.
 func (l *loopback) tail(id ledger.ID) error {
 	r, err := l.client.OpenNoRecovery(id, open)

@@ -21,6 +21,7 @@ type Op struct {
 	Err error
 
 	stored []byte // header, digest, payload; from host.Memory
+	share  *share // not nil once lines to bookies need stored as well
 	sealed bool
 	posts  int64 // of the sender, when the entry was last gathered
 }

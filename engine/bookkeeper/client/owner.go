@@ -50,7 +50,7 @@ func (w *Writer) settle() {
 	for w.post() {
 		w.carryOut()
 	}
-	if heavy := w.sender.heavy > 0; heavy != w.slowed {
+	if heavy := w.sender.heavy > 0 || w.sender.crowded(); heavy != w.slowed {
 		w.slowed = heavy
 		w.hold(heavy)
 	}
@@ -165,7 +165,7 @@ func (w *Writer) send(e *protocol.Effect) {
 		op.sealed = true
 	}
 	op.posts = w.sender.posts
-	full, err := w.sender.send(e, op.stored)
+	full, err := w.sender.send(e, op.stored, &op.share)
 	switch {
 	case err != nil:
 		w.refusedAdd(e.First, e.Index, e.Bookie, err)
@@ -177,10 +177,11 @@ func (w *Writer) send(e *protocol.Effect) {
 // acked completes entries. All of them leave the window together, before the first append is handed back: the caller may
 // use it again at once.
 func (w *Writer) acked(e *protocol.Effect) {
-	bytes := 0
+	bytes, spare := 0, 0
 	for entry := e.First; entry <= e.Last; entry++ {
 		op := w.ops.pop(entry)
-		bytes += w.release(op)
+		size, free := w.release(op)
+		bytes, spare = bytes+size, spare+free
 		w.done = append(w.done, op)
 	}
 	w.mutex.Lock()
@@ -189,7 +190,7 @@ func (w *Writer) acked(e *protocol.Effect) {
 	w.bytes -= int64(bytes)
 	w.pass()
 	w.mutex.Unlock()
-	w.client.budget.give(int64(bytes))
+	w.client.budget.give(int64(spare))
 	counted := ""
 	if w.client.h.Probe().Active() {
 		counted = countedText(e)
@@ -229,22 +230,28 @@ func (w *Writer) failed(e *protocol.Effect) {
 	}
 }
 
-// release gives an append's memory back, and tells how much it was. What is gathered for bookies still reads it.
-func (w *Writer) release(op *Op) (bytes int) {
+// release gives an append's memory back. What is gathered for bookies still reads it, and so do lines that it was lent to: the
+// budget gets it back from those. It tells how much it was, and how much of that is free now.
+func (w *Writer) release(op *Op) (bytes, free int) {
 	if op.posts == w.sender.posts && len(w.sender.gathered) > 0 {
 		w.post()
 	}
 	bytes = len(op.stored)
-	w.client.h.Memory().Put(op.stored)
-	op.stored = nil
-	return bytes
+	if op.share != nil {
+		op.share.Return()
+	} else {
+		w.client.h.Memory().Put(op.stored)
+		free = bytes
+	}
+	op.stored, op.share = nil, nil
+	return bytes, free
 }
 
 // complete hands a failed append back. Its memory goes first: the caller may use the op again at once.
 func (w *Writer) complete(op *Op, entry ledger.EntryID, err error) {
-	bytes := w.release(op)
+	bytes, free := w.release(op)
 	w.leave(bytes)
-	w.client.budget.give(int64(bytes))
+	w.client.budget.give(int64(free))
 	op.Entry, op.Err = entry, err
 	op.Done.Appended(op)
 }

@@ -32,6 +32,12 @@ type recoveryRead struct {
 	queue  *host.Queue[event]
 }
 
+// Lend has the read wait in a line: recoveryReadsMax bounds them, and a read that is refused may leave an entry undecided.
+func (r *recoveryRead) Lend(*channel.Request) channel.Loan { return r }
+
+// Return does nothing: a read has no body.
+func (r *recoveryRead) Return() {}
+
 // Completed hands the answer to the recovery; one that is over does not want it any more.
 func (r *recoveryRead) Completed(*channel.Request) {
 	if !r.queue.Offer(event{read: r}) {

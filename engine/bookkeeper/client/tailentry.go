@@ -16,6 +16,7 @@ type tailEntry struct {
 	read   *recoveryRead // holds the copy that was found
 	entry  Entry
 	stored []byte // the same payload under the recovery's header; from host.Memory, once it is needed
+	share  *share // not nil once lines to bookies need stored as well
 }
 
 // askEntry reads an entry of the tail from one bookie.
@@ -32,7 +33,7 @@ func (r *recovery) ask(e *protocol.Effect, last bool, flags wire.Flags) {
 	read := &recoveryRead{last: last, entry: e.First, index: e.Index, bookie: e.Bookie, queue: r.queue}
 	read.Request = channel.Request{
 		Operation: wire.Read, Flags: flags, MasterKey: r.key, Ledger: r.id, Entry: e.First,
-		Timeout: r.client.config.ReadTimeout, Done: read,
+		Timeout: r.client.config.ReadTimeout, Done: read, Lender: read,
 	}
 	err := errTooManyReads
 	if r.reads < recoveryReadsMax {
@@ -126,7 +127,7 @@ func (r *recovery) send(e *protocol.Effect) {
 		copy(t.stored[r.digester.Overhead():], t.entry.Payload)
 		r.digester.Seal(t.stored)
 	}
-	_, err := r.sender.send(e, t.stored)
+	_, err := r.sender.send(e, t.stored, &t.share)
 	for _, refused := range r.sender.post() { // at once: what is kept of an entry may go with the next effect
 		a := refused.Owner.(*add)
 		err = a.Err
@@ -144,7 +145,10 @@ func (r *recovery) drop(entry ledger.EntryID) {
 	if t == nil {
 		return
 	}
-	if t.stored != nil {
+	switch {
+	case t.share != nil:
+		t.share.Return()
+	case t.stored != nil:
 		r.client.h.Memory().Put(t.stored)
 	}
 	t.read.Release()

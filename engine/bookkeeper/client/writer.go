@@ -69,7 +69,7 @@ func newWriter(c *Client, id ledger.ID, m *versioned, options protocol.WriterOpt
 		asks: host.NewQueue[ask](c.h, c.tasks, "writer-asks", asksMax),
 	}
 	w.sender = sender{
-		client: c, id: id, key: ledger.MasterKeyOf(m.Password), queue: w.queue, limit: limit,
+		client: c, id: id, key: ledger.MasterKeyOf(m.Password), queue: w.queue, limit: limit, budget: c.budget,
 		heavyAdds: 2 * c.config.WindowEntries, heavyBytes: c.config.WindowBytes + c.config.WindowBytes/2,
 		loads: make(map[ledger.BookieID]*load),
 	}

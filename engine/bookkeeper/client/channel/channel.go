@@ -112,6 +112,14 @@ func (c *Channel) Submit(r *Request) error { return c.take(r, true) }
 // Offer is Submit for callers that must not wait; ErrFull if there is no room.
 func (c *Channel) Offer(r *Request) error { return c.take(r, false) }
 
+// AwaitRoom waits until a request may be taken, the channel ends, or a time has come (host.Host.Elapsed). Which of them, and
+// whether others were faster, tells the next Offer.
+func (c *Channel) AwaitRoom(until time.Duration) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	_ = c.awaitRoom(until, true)
+}
+
 // OfferAll is Offer of many requests in order, for one lock and one wake-up of the writing task. It returns how many were
 // taken; the error is that of the first one that was not, and the rest was not looked at.
 func (c *Channel) OfferAll(requests []*Request) (taken int, err error) {

@@ -17,6 +17,13 @@ type Completion interface{ Completed(*Request) }
 // must not keep the slice.
 type Collector interface{ Collected([]*Request) }
 
+// Lender bounds its requests itself, and has their bodies stay as they are for those that keep them in front of a channel
+// (package pool): they need no copy, and no bound of their own.
+type Lender interface{ Lend(*Request) Loan }
+
+// Loan is the promise that a body stays as it is. It is returned once.
+type Loan interface{ Return() }
+
 // Request is one request and then its outcome. It may be used again once it has completed and was released.
 type Request struct {
 	Operation wire.Operation
@@ -30,6 +37,7 @@ type Request struct {
 	Timeout   time.Duration    // zero: Config.Timeout
 	Done      Completion
 	Together  Collector // if not nil, told instead of Done
+	Lender    Lender    // if not nil, bounds and lends the request
 	Owner     any       // whatever the caller wants to find again
 
 	Err     error

@@ -13,8 +13,12 @@
 //   - Avoided tells of bookies that others should be preferred to: those that are left alone or dialled again after they
 //     were, and for Config.SuspectPause those that somebody found silent (Suspect). It is advice; nothing is refused for it.
 //   - Memory is bounded: for each bookie what its channel may hold, and Config.ParkedMax requests with bodies of
-//     Config.ParkedBytesMax that wait for the connection or for room in it, also in the hands of the task
-//     that feeds it. Beyond that Offer refuses with ErrFull.
+//     Config.ParkedBytesMax that wait for the connection or for room in it. Beyond that Offer refuses with ErrFull.
+//   - A request with a Lender is never refused for want of room: many senders share the line to a bookie, and that it is
+//     long says nothing about the bookie. Its body is not copied. How many there are is bounded by their senders.
+//   - What is lent waits for as long as the line moves: it fails when nothing was handed over for its timeout, which it has
+//     anew on the wire. A bookie that hangs is found out by that, also by those who have nothing on the wire.
+//   - Adds are handed over in the order in which they came, so that no sender starves another; reads pass them.
 //
 // # What it does not promise
 //
@@ -26,6 +30,7 @@
 // # Who owns what
 //
 // A "feed" task runs for a bookie while requests wait for it; it dials, closes what it replaces, and ends when nothing
-// waits. A taken request belongs to the pool until Completed or Collected. Bodies of adds are copied if they have to wait. Close
+// waits. A taken request belongs to the pool until Completed or Collected. Bodies of adds that
+// have to wait are copied, or lent until they are handed over. Close
 // completes everything, and returns when no task is left.
 package pool

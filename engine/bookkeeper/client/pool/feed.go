@@ -6,220 +6,171 @@ import (
 	"time"
 
 	"lakebed/engine/bookkeeper/client/channel"
-	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 )
 
-// parked is a request that waits for its bookie.
-type parked struct {
-	request  *channel.Request
-	body     []byte        // of an add: the pool's copy
-	deadline time.Duration // of the request, counted from Offer
+// feedMax is how many lent adds are handed over at a time at most. With them goes one of the others, so that reads do
+// not wait for all the adds that came before.
+const feedMax = 64
+
+// feeder hands over what waits for one bookie, and ends when nothing does.
+type feeder struct {
+	pool     *Pool
+	one      *peer
+	moved    time.Duration      // when the lines last moved
+	head     []parked           // one of the others, if any waits, then adds; still in their lines
+	ahead    int                // how many of head are no lent adds
+	requests []*channel.Request // of head
+	overdue  []parked
 }
 
-// park has a request wait, and starts the task that will end its waiting. During backoff it refuses.
-func (p *Pool) park(bookie ledger.BookieID, r *channel.Request) error {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if p.closed {
-		return ErrClosed
-	}
-	one, err := p.peer(bookie)
-	if err != nil {
-		return err
-	}
-	now := p.h.Elapsed()
-	if !one.feeding && one.channel == nil && now < one.notBefore {
-		p.mark(PointRefused, one, r)
-		return fmt.Errorf("not dialled again for %s: %w: %w", one.notBefore-now, ErrUnavailable, one.failure)
-	}
-	if one.waiting >= p.config.ParkedMax || one.parkedBytes >= p.config.ParkedBytesMax {
-		p.mark(PointFull, one, r)
-		return fmt.Errorf("%d requests of %d bytes: %w", one.waiting, one.parkedBytes, ErrFull)
-	}
-	one.add(p.copyOf(r, now))
-	p.mark(PointParked, one, r)
-	if !one.feeding {
-		one.feeding = true
-		p.tasks.Go("feed", func() { p.feed(one) })
-	}
-	return nil
-}
+func newFeeder(p *Pool, one *peer) *feeder { return &feeder{pool: p, one: one, moved: p.h.Elapsed()} }
 
-func (p *Pool) mark(point host.Point, one *peer, r *channel.Request) {
-	p.h.Probe().Mark(host.Event{Name: point, A: int64(r.Ledger), B: int64(r.Entry), Extra: string(one.bookie)})
-}
-
-// copyOf makes a request independent of its caller's buffers, which are free again when Offer returns.
-func (p *Pool) copyOf(r *channel.Request, now time.Duration) parked {
-	timeout := r.Timeout
-	if timeout <= 0 {
-		timeout = p.config.Channel.Timeout
-	}
-	waits := parked{request: r, deadline: now + timeout}
-	if len(r.Body) > 0 {
-		waits.body = p.h.Memory().Get(len(r.Body))
-		copy(waits.body, r.Body)
-	}
-	return waits
-}
-
-func (one *peer) add(waits parked) {
-	one.parked = append(one.parked, waits)
-	one.waiting++
-	one.parkedBytes += int64(len(waits.body))
-}
-
-// unparked takes note that a request waits no more: its body was given back. Until then it counts, also in the hands of the
-// feeding task, which may hold it for as long as the channel has no room.
-func (p *Pool) unparked(one *peer, w parked) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	one.waiting--
-	one.parkedBytes -= int64(len(w.body))
-}
-
-// feed hands over what waits for one bookie, and ends when nothing does.
-func (p *Pool) feed(one *peer) {
-	for {
-		c, err := p.connect(one)
-		waiting, more := p.takeParked(one, err != nil)
-		for _, w := range waiting {
-			if err == nil {
-				p.submit(one, c, w)
-			} else {
-				p.settle(one, w, fmt.Errorf("bookie %s: %w", one.bookie, err))
-			}
-		}
-		if !more {
+func (f *feeder) run() {
+	for more := true; more; {
+		c, err := f.pool.connect(f.one)
+		if err != nil {
+			f.refuseAll(err)
 			return
 		}
+		more = f.feed(c)
 	}
 }
 
-// takeParked takes all that waits. Nothing, or last: the feeding ends, and whoever comes next starts another task.
-func (p *Pool) takeParked(one *peer, last bool) (waiting []parked, more bool) {
+// feed hands over what waits until nothing does, or the channel has ended: then there is more to do.
+func (f *feeder) feed(c *channel.Channel) (more bool) {
+	for c.Err() == nil {
+		until, more := f.look()
+		f.expire(c)
+		if !more {
+			return false
+		}
+		c.AwaitRoom(until)
+		f.offer(c)
+	}
+	return true
+}
+
+// look takes what is overdue out of the lines, and finds out what is to be handed over next, and until when. No more:
+// nothing waits, so the feeding ends, and whoever comes next starts another task.
+func (f *feeder) look() (until time.Duration, more bool) {
+	p, one := f.pool, f.one
+	clear(f.head)
+	now := p.h.Elapsed()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	waiting = one.parked
-	one.parked = nil
-	if last || len(waiting) == 0 {
+	f.takeOverdue(&one.others, now)
+	f.takeOverdue(&one.adds, now)
+	f.head = one.others.peek(f.head[:0], 1)
+	f.ahead = len(f.head)
+	f.head = one.adds.peek(f.head, feedMax)
+	if len(f.head) == 0 {
 		one.feeding = false
+		return 0, false
 	}
-	return waiting, one.feeding
+	until = f.head[0].deadline(f.moved)
+	if len(f.head) > f.ahead {
+		until = min(until, f.head[f.ahead].deadline(f.moved))
+	}
+	return until, true
 }
 
-// submit waits for room in the channel as long as the request lasts.
-func (p *Pool) submit(one *peer, c *channel.Channel, w parked) {
-	r := w.request
-	left := w.deadline - p.h.Elapsed()
-	if left <= 0 {
-		p.settle(one, w, fmt.Errorf("bookie %s: %w: %w", c.Peer(), ErrUnavailable, host.ErrTimeout))
-		return
+// takeOverdue takes those at the front of a line that have waited for too long. The mutex must be held.
+func (f *feeder) takeOverdue(l *line, now time.Duration) {
+	count := 0
+	for i := l.first; i < len(l.parked) && now >= l.parked[i].deadline(f.moved); i++ {
+		count++
 	}
-	body, timeout := r.Body, r.Timeout
-	r.Body, r.Timeout = w.body, left
-	err := c.Submit(r)
-	if err != nil {
-		r.Body, r.Timeout = body, timeout
-		p.settle(one, w, fmt.Errorf("%w: %w", ErrUnavailable, err))
-		return
+	f.overdue = l.peek(f.overdue, count)
+	l.leave(count)
+}
+
+// expire fails what is overdue.
+func (f *feeder) expire(c *channel.Channel) {
+	for i := range f.overdue {
+		w := &f.overdue[i]
+		if w.loan != nil {
+			f.pool.mark(PointStalled, f.one, w.request)
+		}
+		f.settle(w, fmt.Errorf("bookie %s: %w: %w", c.Peer(), ErrUnavailable, host.ErrTimeout))
 	}
-	p.release(one, w) // taken: the request may be its caller's again by now, so it is not touched
+	clear(f.overdue)
+	f.overdue = f.overdue[:0]
+}
+
+// offer hands over as much of the head as there is room for. What the channel takes may be its sender's again at once: the
+// requests are not touched any more.
+func (f *feeder) offer(c *channel.Channel) {
+	now := f.pool.h.Elapsed()
+	f.requests = f.requests[:0]
+	for i := range f.head {
+		w := &f.head[i]
+		if w.loan == nil {
+			w.request.Body = w.body
+			w.request.Timeout = max(w.deadline(f.moved)-now, 1) // what is left; zero would be the channel's own
+		}
+		f.requests = append(f.requests, w.request)
+	}
+	taken, err := c.OfferAll(f.requests)
+	clear(f.requests)
+	if taken > 0 {
+		f.moved = now
+	}
+	settled := taken
+	if err != nil && !errors.Is(err, channel.ErrFull) {
+		settled++ // that one fails, and the next ones are looked at again
+	}
+	f.left(settled)
+	for i := range taken {
+		f.release(&f.head[i])
+	}
+	if settled > taken {
+		f.settle(&f.head[taken], fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+}
+
+// left takes the first ones of the head out of their lines.
+func (f *feeder) left(count int) {
+	f.pool.mutex.Lock()
+	defer f.pool.mutex.Unlock()
+	ahead := min(count, f.ahead)
+	f.one.others.leave(ahead)
+	f.one.adds.leave(count - ahead)
+}
+
+// refuseAll fails what waits, and ends the feeding.
+func (f *feeder) refuseAll(err error) {
+	p, one := f.pool, f.one
+	p.mutex.Lock()
+	waiting := one.others.peek(nil, one.others.count())
+	waiting = one.adds.peek(waiting, one.adds.count())
+	one.others, one.adds = line{}, line{}
+	one.feeding = false
+	p.mutex.Unlock()
+	for i := range waiting {
+		f.settle(&waiting[i], fmt.Errorf("bookie %s: %w", one.bookie, err))
+	}
 }
 
 // settle completes a request that was handed to no channel.
-func (p *Pool) settle(one *peer, w parked, err error) {
-	p.release(one, w)
+func (f *feeder) settle(w *parked, err error) {
+	f.release(w)
 	w.request.Err = err
 	w.request.HandBack()
 }
 
-func (p *Pool) release(one *peer, w parked) {
+// release lets go of the body. One that was copied counts until then.
+func (f *feeder) release(w *parked) {
+	if w.loan != nil {
+		w.loan.Return()
+		return
+	}
+	p, one := f.pool, f.one
 	if w.body != nil {
 		p.h.Memory().Put(w.body)
 	}
-	p.unparked(one, w)
-}
-
-// connect returns a working channel. Only the peer's feeding task calls it, so one bookie has one dial under way.
-func (p *Pool) connect(one *peer) (*channel.Channel, error) {
-	p.mutex.Lock()
-	c := one.channel
-	p.mutex.Unlock()
-	if c != nil {
-		ended, broken := c.Ended()
-		if broken == nil {
-			return c, nil
-		}
-		c.Close()
-		p.dropped(one, broken, ended)
-	}
-	if err := p.mayDial(one); err != nil {
-		return nil, err
-	}
-	c, err := channel.Dial(p.h, p.tasks, string(one.bookie), host.Within(p.h, p.tasks, p.config.ConnectTimeout), p.config.Channel)
-	if err != nil {
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		p.failed(one, err, p.h.Elapsed())
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return p.connected(one, c)
-}
-
-func (p *Pool) mayDial(one *peer) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.closed {
-		return fmt.Errorf("%w: %w", ErrUnavailable, ErrClosed)
-	}
-	if p.h.Elapsed() < one.notBefore {
-		return fmt.Errorf("%w: %w", ErrUnavailable, one.failure)
-	}
-	return nil
-}
-
-func (p *Pool) connected(one *peer, c *channel.Channel) (*channel.Channel, error) {
-	p.mutex.Lock()
-	closed := p.closed
-	if !closed {
-		one.channel, one.connectedAt, one.notBefore = c, p.h.Elapsed(), 0
-	}
-	p.mutex.Unlock()
-	if closed {
-		c.Close() // Close of the pool did not see it
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrClosed)
-	}
-	return c, nil
-}
-
-// dropped takes note that a connection has ended. One that did not last counts as a failed dial: a bookie that accepts
-// and hangs up must not be dialled once a request. What counts is when it ended, not when somebody noticed: a bookie
-// that was started again long since is dialled at once.
-func (p *Pool) dropped(one *peer, broken error, ended time.Duration) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	one.channel = nil
-	p.h.Probe().Mark(host.Event{Name: PointReplaced, Extra: string(one.bookie)})
-	if ended-one.connectedAt >= p.config.StableAfter {
-		one.failures = 0
-		return
-	}
-	p.failed(one, broken, ended)
-}
-
-// failed puts off the next dial, counted from the failure. The mutex must be held.
-func (p *Pool) failed(one *peer, err error, at time.Duration) {
-	backoff := p.config.BackoffMax
-	if one.failures < 30 {
-		backoff = min(p.config.BackoffMin<<one.failures, backoff)
-	}
-	one.failures++
-	half := int64(backoff / 2)
-	one.notBefore = at + backoff - time.Duration(p.random.Int64N(half+1))
-	one.failure = err
-	if !errors.Is(err, host.ErrStopping) {
-		p.h.Probe().Mark(host.Event{Name: PointDialFailed, A: int64(one.failures), Extra: string(one.bookie)})
-	}
+	one.waiting--
+	one.parkedBytes -= int64(len(w.body))
 }

@@ -24,6 +24,8 @@ var (
 // Points of the pool. Extra is the bookie.
 const (
 	PointParked     host.Point = "pool.parked"      // a request waits for a connection, or for room in it. A: ledger, B: entry
+	PointLent       host.Point = "pool.lent"        // a request waits behind so many that one of no lender would have been refused. A: ledger, B: entry
+	PointStalled    host.Point = "pool.stalled"     // a line did not move for as long as its first add may wait. A: ledger, B: entry
 	PointDialFailed host.Point = "pool.dial-failed" // A: how many in a row
 	PointReplaced   host.Point = "pool.replaced"    // a broken connection makes room for another
 	PointRefused    host.Point = "pool.refused"     // a request is refused during backoff. A: ledger, B: entry
@@ -50,10 +52,11 @@ type peer struct {
 	channel     *channel.Channel // nil: none yet, or the last one is gone
 	connectedAt time.Duration
 
-	feeding     bool // a task feeds the channel; others must not pass it
-	parked      []parked
-	waiting     int // parked, and in the hands of the feeding task
-	parkedBytes int64
+	feeding     bool  // a task feeds the channel; others must not pass it
+	adds        line  // those whose bodies stay with their senders
+	others      line  // all else
+	waiting     int   // requests that nobody lends
+	parkedBytes int64 // of their bodies
 
 	failures  int           // dials that failed in a row, and connections that did not last
 	notBefore time.Duration // of the next dial
