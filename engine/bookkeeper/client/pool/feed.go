@@ -37,9 +37,11 @@ func (f *feeder) run() {
 	}
 }
 
-// feed hands over what waits until nothing does, or the channel has ended: then there is more to do.
+// feed hands over what waits until nothing does, or the channel has ended: then there is more to do. Something is offered
+// to a channel that has ended as well, and fails: a bookie that hangs up at once must not be dialled without end for the
+// same request.
 func (f *feeder) feed(c *channel.Channel) (more bool) {
-	for c.Err() == nil {
+	for {
 		until, more := f.look()
 		f.expire(c)
 		if !more {
@@ -47,8 +49,10 @@ func (f *feeder) feed(c *channel.Channel) (more bool) {
 		}
 		c.AwaitRoom(until)
 		f.offer(c)
+		if c.Err() != nil {
+			return true
+		}
 	}
-	return true
 }
 
 // look takes what is overdue out of the lines, and finds out what is to be handed over next, and until when. No more:
