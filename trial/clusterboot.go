@@ -34,7 +34,7 @@ func (c *cluster) bootClient(h host.Host, one *caller) error {
 	return c.withClient(h, "client", func(engine *client.Client, store metadata.Store) {
 		// Sessions wait in the root group, which the operator stops; their own group is there to be waited for.
 		sessions := h.Root().New("sessions")
-		for i := range c.options.Scenario.Cluster.Sessions {
+		for i := range c.drawn.sessions {
 			s := replicated.NewSession(h, h.Root(), c.lab, engine, clientID(one.number, i), c.options.Scenario.pace())
 			s.UseBare(replicated.Bare{Store: store, Channel: c.drawn.client.Pool.Channel, Notices: true})
 			sessions.Go("session", s.Run)

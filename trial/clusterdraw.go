@@ -22,6 +22,7 @@ type clusterDraw struct {
 	disk      sim.DiskProfile
 	nodes     []node.Config // of the bookies
 	client    client.Config
+	sessions  int // in each client
 	store     service.ClientConfig
 	oracle    oracle.Config
 	mix       replicated.Mix
@@ -43,6 +44,8 @@ func drawCluster(s *Scenario, seed uint64) clusterDraw {
 	d.store = drawStoreClient(draw("store"))
 	d.oracle = drawOracle(draw("oracle"))
 	d.mix = d.drawSessions(s, draw("mix"))
+	d.sessions = s.Cluster.Sessions
+	d.drawCrowd(draw("crowd"))
 	d.plan = drawClusterPlan(s, clusterShape(s, d.bookies, d.allowance), draw("plan"))
 	return d
 }
@@ -135,6 +138,27 @@ func drawClient(r *rand.Rand) client.Config {
 	p.Channel = channelConfig()
 	p.Channel.RequestsMax, p.Channel.OutputBytesMax = 8+r.IntN(64), int64(4+r.IntN(32))<<10
 	return c
+}
+
+// crowdOneIn is how many seeds share one in which writers crowd, and crowdSessions how many sessions more each client then has.
+const (
+	crowdOneIn    = 4
+	crowdSessions = 3
+)
+
+// drawCrowd draws many writers in each client, whose lines to bookies hold less than one of their windows: a line that is
+// full says nothing about its bookie.
+func (d *clusterDraw) drawCrowd(r *rand.Rand) {
+	if r.IntN(crowdOneIn) > 0 {
+		return
+	}
+	p := &d.client.Pool
+	p.ParkedMax, p.ParkedBytesMax = 2+r.IntN(6), int64(4+r.IntN(8))<<10
+	p.Channel.RequestsMax, p.Channel.OutputBytesMax = 2+r.IntN(3), int64(1+r.IntN(4))<<10
+	d.client.WindowEntries = max(d.client.WindowEntries, 4)
+	d.mix.Window = max(d.mix.Window, 4)
+	d.mix.Write *= 2
+	d.sessions += crowdSessions
 }
 
 func drawStoreClient(r *rand.Rand) service.ClientConfig {

@@ -17,7 +17,7 @@ func clusterMarks() []host.Point {
 		client.PointRecoveryStarted, client.PointRecoveryLostRace, client.PointRecoveryReadd, client.PointAllUnknown,
 		client.PointCASUnknown, client.PointCASConflict, client.PointReadFailover,
 		client.PointBatchShort, client.PointBatchPaused, client.PointSpeculativeRead,
-		pool.PointDialFailed, pool.PointReplaced, pool.PointRefused, pool.PointSuspected,
+		pool.PointDialFailed, pool.PointReplaced, pool.PointRefused, pool.PointSuspected, pool.PointLent, pool.PointStalled,
 		metadata.PointReregistered, metadata.PointRegisteredLate, metadata.PointOldRegistered,
 		metadata.PointCreateSettled, metadata.PointCreateGivenUp, metadata.PointDeleteSettled,
 		service.PointNewSession, service.PointLost,

@@ -12,7 +12,7 @@ import (
 type Cluster struct {
 	Shapes    []string `toml:"shapes"`     // "5/3/2": ensemble, write quorum, ack quorum; each seed draws one
 	SparesMax int      `toml:"spares_max"` // bookies beyond the ensemble; there is one at least
-	Sessions  int      `toml:"sessions"`   // sequential ones in each client
+	Sessions  int      `toml:"sessions"`   // sequential ones in each client; some seeds draw more
 	Ledgers   int      `toml:"ledgers"`    // that a trial creates, about
 	Entries   int      `toml:"entries"`    // of a ledger, at most
 	Fragile   bool     `toml:"fragile"`    // up to Qa-1 bookies may lose media: what was acknowledged survives
@@ -53,8 +53,8 @@ func (s *Scenario) checkCluster() error {
 	}
 	w := c.Work
 	switch {
-	case c.SparesMax < 1 || c.Sessions < 1 || c.Sessions >= sessionsMax || c.Ledgers < 1 || c.Entries < 1:
-		return fmt.Errorf("scenario %s: spares_max, sessions, ledgers and entries of a cluster must be positive, sessions below 100", s.Name)
+	case c.SparesMax < 1 || c.Sessions < 1 || c.Sessions+crowdSessions >= sessionsMax || c.Ledgers < 1 || c.Entries < 1:
+		return fmt.Errorf("scenario %s: spares_max, sessions, ledgers and entries of a cluster must be positive, sessions below %d", s.Name, sessionsMax-crowdSessions)
 	case min(w.Tail, w.CatchUp, w.TakeOver, w.Delete, w.Foreign, c.BlackoutOneIn) < 0 || w.Write < 1:
 		return fmt.Errorf("scenario %s: no number may be negative, and somebody must write", s.Name)
 	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}):
