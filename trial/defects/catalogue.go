@@ -49,7 +49,7 @@ const ours = "rule: "
 func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
 		readDefects(), serverDefects(), startDefects(), damageDefects(),
-		writerDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects())
+		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects())
 }
 
 // Find returns the defect of this id.
