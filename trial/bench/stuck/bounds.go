@@ -19,7 +19,9 @@ func Bounds(s Shape, c *client.Config, b *node.Config) []bounds.Bound {
 	return append(clientBounds(s, c), bounds.Appends(b, int64(s.Bookies), 1)...)
 }
 
-// clientBounds: the windows, and for each bookie what its connection and the line in front of it may hold.
+// clientBounds: the bytes of entries, records about them, and for each bookie what its connection may hold. A line in front of
+// a connection holds no bytes of its own: it is lent those of entries, which count until the last line has let go of them. That
+// may be long after the entry has left its writer's window. And an add has one record, wherever it waits.
 func clientBounds(s Shape, c *client.Config) []bounds.Bound {
 	writers, bookies := int64(s.Writers), int64(s.Bookies)
 	channel := &c.Pool.Channel
@@ -28,12 +30,10 @@ func clientBounds(s Shape, c *client.Config) []bounds.Bound {
 		return bounds.Bound{Name: name, Where: "client", Times: times, Bytes: bytes}
 	}
 	return []bounds.Bound{
-		bound("min(AppendBytesMax, writers × WindowBytes)", 1, min(c.AppendBytesMax, writers*c.WindowBytes)),
+		bound("AppendBytesMax", 1, c.AppendBytesMax),
 		bound("WindowEntries × (1 + 4 Qw) records", writers, adds*bounds.RecordBytes),
 		bound("Channel.OutputBytesMax, filled and written", bookies, 2*channel.OutputBytesMax),
 		bound("Channel.InputBufferBytes", bookies, int64(channel.InputBufferBytes)),
 		bound("Channel.RequestsMax records", bookies, int64(channel.RequestsMax)*bounds.RecordBytes),
-		bound("Pool.ParkedBytesMax", bookies, c.Pool.ParkedBytesMax),
-		bound("Pool.ParkedMax records", bookies, int64(c.Pool.ParkedMax)*bounds.RecordBytes),
 	}
 }

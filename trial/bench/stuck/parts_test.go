@@ -101,14 +101,13 @@ func TestSumFollowsTheSettings(t *testing.T) {
 		more int64
 		edit func(c *client.Config, b *node.Config)
 	}{
-		{"windows below the bound of all", -2*32*mib + 2*1*mib, func(c *client.Config, _ *node.Config) { c.WindowBytes = mib }},
-		{"bound of all windows", -2*32*mib + 8*mib, func(c *client.Config, _ *node.Config) { c.AppendBytesMax = 8 * mib }},
+		{"windows, which may be left before the bytes are", 0, func(c *client.Config, _ *node.Config) { c.WindowBytes = mib }},
+		{"bytes of entries", -248 * mib, func(c *client.Config, _ *node.Config) { c.AppendBytesMax = 8 * mib }},
 		{"window entries", 2 * 13 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.WindowEntries++ }},
 		{"output", 4 * 2 * mib, func(c *client.Config, _ *node.Config) { c.Pool.Channel.OutputBytesMax += mib }},
 		{"requests", 4 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.Channel.RequestsMax++ }},
 		{"input", 4 * 10, func(c *client.Config, _ *node.Config) { c.Pool.Channel.InputBufferBytes += 10 }},
-		{"parked bytes", 4 * mib, func(c *client.Config, _ *node.Config) { c.Pool.ParkedBytesMax += mib }},
-		{"parked", 4 * bounds.RecordBytes, func(c *client.Config, _ *node.Config) { c.Pool.ParkedMax++ }},
+		{"lines of what nobody lends", 0, func(c *client.Config, _ *node.Config) { c.Pool.ParkedBytesMax, c.Pool.ParkedMax = mib, 1 }},
 		{"write cache", 4 * mib, func(_ *client.Config, b *node.Config) { b.Store.WriteCacheBytesMax += mib }},
 		{"journal group", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Store.Journal.GroupBytesMax += mib }},
 		{"batch", 4 * 3 * mib, func(_ *client.Config, b *node.Config) { b.Server.BatchBytesMax += mib }},

@@ -67,10 +67,9 @@ func (o *Options) small() {
 	c, b := &o.Client, &o.Bookie
 	*c, *b = client.DefaultConfig(), node.DefaultConfig()
 	c.WindowEntries, c.WindowBytes, c.AppendBytesMax = 1024, 4<<20, 16<<20
-	// A bookie may owe a writer two windows of entries, and one and a half in bytes. The line in front of it must hold that
-	// for all of the four writers: when it is full, a bookie that is only behind is replaced as if it had failed.
-	c.Pool.ParkedBytesMax, c.Pool.ParkedMax = 24<<20, 8<<10
-	c.Pool.Channel.OutputBytesMax, c.Pool.Channel.RequestsMax = 4<<20, 8<<10
+	// The writers share a connection that holds less than their windows. That it is full says nothing about the bookie.
+	c.Pool.ParkedBytesMax, c.Pool.ParkedMax = 1<<20, 1<<10
+	c.Pool.Channel.OutputBytesMax, c.Pool.Channel.RequestsMax = 2<<20, 2<<10
 	b.Store.WriteCacheBytesMax, b.Store.Journal.FileBytes, b.Store.EntryLog.LogBytesMax = 24<<20, 64<<20, 128<<20
 	b.Store.Journal.GroupBytesMax = 2 << 20
 	b.Store.EntryLog.ItemsMax = 128 << 10
