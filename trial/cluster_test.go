@@ -183,7 +183,7 @@ write = 1
 		{`"3/3/2"`, `"2/3/2"`, "must not rise"},
 		{`["3/3/2"]`, `[]`, "at least one shape"},
 		{"spares_max = 1", "spares_max = 0", "must be positive"},
-		{"sessions = 1", "sessions = 100", "below 100"},
+		{"sessions = 1", "sessions = 100", "below 97"},
 		{"write = 1", "write = 0", "somebody must write"},
 		{"write = 1", "write = 1\ntail = -1", "negative"},
 		{"clients = 1", "clients = 1\ndamage = true", "single bookie"},
