@@ -132,3 +132,25 @@ func TestGroupsWithoutCellsAreNotInTheFindings(t *testing.T) {
 		t.Errorf("more time of processors is %s", better)
 	}
 }
+
+// TestWhatIsJudgedGetsLongerRounds by default, and those that were asked for otherwise.
+func TestWhatIsJudgedGetsLongerRounds(t *testing.T) {
+	other := goalAdd
+	other.PayloadBytes = pagePayload
+	usual := Options{}.pace()
+	for name, c := range map[string]struct {
+		pace pace
+		cell string
+		want time.Duration
+	}{
+		"adds":      {usual, goalAdd.Name(), usual.goalRound},
+		"batches":   {usual, goalBatchCell.Name(), usual.goalRound},
+		"others":    {usual, other.Name(), usual.closedRound},
+		"thorough":  {Options{Thorough: true}.pace(), goalAdd.Name(), usual.closedRound},
+		"asked for": {Options{Length: time.Millisecond}.pace(), goalAdd.Name(), usual.closedRound},
+	} {
+		if got := c.pace.lengthOf(c.cell, usual.closedRound); got != c.want {
+			t.Errorf("%s: rounds of %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -35,6 +35,7 @@ type Options struct {
 // longer than its budget.
 type pace struct {
 	closedRound, openRound, readRound time.Duration
+	goalRound                         time.Duration // at least, of the cells whose CPU has a goal
 	closedRounds, openRounds          int
 	readRounds, coldRounds            int
 	roundsMin                         int
@@ -44,7 +45,7 @@ type pace struct {
 
 func (o Options) pace() pace {
 	p := pace{
-		closedRound: 70 * time.Millisecond, openRound: 180 * time.Millisecond, readRound: 60 * time.Millisecond,
+		closedRound: 70 * time.Millisecond, openRound: 180 * time.Millisecond, readRound: 60 * time.Millisecond, goalRound: 500 * time.Millisecond,
 		closedRounds: 6, openRounds: 6, readRounds: 6, coldRounds: 3, roundsMin: 3,
 		budget: 12 * time.Second, hurryAfter: 58 * time.Second,
 	}
@@ -56,7 +57,7 @@ func (o Options) pace() pace {
 	}
 	if o.Length > 0 {
 		p.closedRound, p.openRound, p.readRound = o.Length, o.Length, o.Length
-		p.budget, p.hurryAfter = 0, 0
+		p.goalRound, p.budget, p.hurryAfter = 0, 0, 0
 	}
 	return p
 }
@@ -163,6 +164,15 @@ type arm interface {
 	round(number int, length time.Duration) (round, error)
 }
 
+// lengthOf is how long a round of a cell lasts. What is judged must hold its share of what happens now and then, such as a
+// checkpoint or a collection of garbage.
+func (p pace) lengthOf(cell string, length time.Duration) time.Duration {
+	if cell == goalAdd.Name() || cell == goalBatchCell.Name() {
+		return max(length, p.goalRound)
+	}
+	return length
+}
+
 // turns says how a round robin goes.
 type turns struct {
 	length time.Duration
@@ -196,7 +206,7 @@ func (l *lab) roundRobin(ctx context.Context, arms []arm, t turns) ([][]round, e
 			if number == 0 {
 				l.step(arms[i].name())
 			}
-			done, err := arms[i].round(number, t.length)
+			done, err := arms[i].round(number, l.pace.lengthOf(arms[i].name(), t.length))
 			if err != nil {
 				return nil, fmt.Errorf("%s, round %d: %w", arms[i].name(), number, err)
 			}

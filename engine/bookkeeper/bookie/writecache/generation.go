@@ -140,12 +140,12 @@ func (g *Generation) Ledgers(f func(id ledger.ID) bool) {
 	g.ordered.Ascend(func(r *run) bool { return f(r.id) })
 }
 
-// Walk calls f for every entry, ascending by ledger and entry, and stops at the first error.
-func (g *Generation) Walk(f func(id ledger.ID, entry ledger.EntryID, body []byte) error) (err error) {
+// Walk calls f for every entry, ascending by ledger and entry, with how many of its ledger follow, and stops at the first error.
+func (g *Generation) Walk(f func(id ledger.ID, entry ledger.EntryID, body []byte, follow int) error) (err error) {
 	g.ordered.Ascend(func(r *run) bool {
 		for i := range r.count {
 			s := r.at(i)
-			if err = f(r.id, s.entry, g.body(s)); err != nil {
+			if err = f(r.id, s.entry, g.body(s), r.count-1-i); err != nil {
 				return false
 			}
 		}

@@ -113,9 +113,16 @@ func (m *machine) check() error {
 		return int(min(max(a.entry-b.entry, -1), 1))
 	})
 	var walked []key
-	err := m.g.Walk(func(id ledger.ID, entry ledger.EntryID, body []byte) error {
+	follows := map[ledger.ID]int{}
+	for _, k := range want {
+		follows[k.ledger]++
+	}
+	err := m.g.Walk(func(id ledger.ID, entry ledger.EntryID, body []byte, follow int) error {
 		k := key{id, entry}
 		walked = append(walked, k)
+		if follows[id]--; follow != follows[id] {
+			return fmt.Errorf("%d entries are said to follow %v, want %d", follow, k, follows[id])
+		}
 		if got, ok := m.g.Get(id, entry); !ok || !bytes.Equal(body, m.model[k]) || !bytes.Equal(got, body) {
 			return fmt.Errorf("%v holds %x, want %x", k, body, m.model[k])
 		}
@@ -188,7 +195,7 @@ func TestALongRunIsSortedAcrossItsPages(t *testing.T) {
 				}
 			}
 			next := 0
-			_ = g.Walk(func(_ ledger.ID, entry ledger.EntryID, body []byte) error {
+			_ = g.Walk(func(_ ledger.ID, entry ledger.EntryID, body []byte, _ int) error {
 				if want := fmt.Sprintf("%d in round 1", next); entry != ledger.EntryID(next) || string(body) != want {
 					t.Errorf("%s: entry %d is %q, want %q", name, entry, body, want)
 				}
@@ -277,7 +284,7 @@ func TestAWalkEndsAtTheFirstError(t *testing.T) {
 			g.Insert(id, 1, nil)
 		}
 		own, calls := errors.New("own"), 0
-		err := g.Walk(func(id ledger.ID, entry ledger.EntryID, _ []byte) error {
+		err := g.Walk(func(id ledger.ID, entry ledger.EntryID, _ []byte, _ int) error {
 			if calls++; id == 1 && entry == 1 {
 				return own
 			}
