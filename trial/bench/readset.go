@@ -49,6 +49,9 @@ func newReadSet(dir string, seed uint64, from *source, sizes readSizes) (*readSe
 			s.cached, err = s.write(from, sizes.cached)
 		}
 	}
+	if err == nil {
+		err = ledgers.WarmCached(s.dir)
+	}
 	if err != nil {
 		_ = s.opened.close()
 		return nil, fmt.Errorf("fill the bookie to read from: %w", err)

@@ -81,8 +81,10 @@ func (s *readSet) fill(ctx context.Context, seed uint64) (err error) {
 	if err := s.restartAll(ctx, false); err != nil {
 		return err
 	}
-	s.cached, err = s.write(s.sizes.cached, seed)
-	return err
+	if s.cached, err = s.write(s.sizes.cached, seed); err != nil {
+		return err
+	}
+	return WarmCached(s.dir)
 }
 
 // fillLength is after how long the number of entries is looked at while a ledger is filled.
