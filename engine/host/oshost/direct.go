@@ -1,6 +1,7 @@
 package oshost
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"unsafe"
@@ -11,7 +12,8 @@ import (
 )
 
 const (
-	// directAlign is what address, offset and length of a direct write must be multiples of. Devices ask for 512 or 4096.
+	// directAlign is what address, offset and length of a direct write must be multiples of. Devices ask for 512 or 4096, few for
+	// more: see tryPast.
 	directAlign = 4096
 	// directBytes is how much goes to the device with one call: what the caller has in pieces is gathered here first.
 	directBytes = 1 << 20
@@ -60,7 +62,7 @@ func isOpenTwice(a, b *os.File) bool {
 
 // goesPast reports whether a write can leave out the page cache: one that ends within a page would have to read the rest.
 func (f *file) goesPast(b [][]byte, off int64) bool {
-	if f.direct == nil || off%directAlign != 0 {
+	if f.direct == nil || f.refusal.Load() || off%directAlign != 0 {
 		return false
 	}
 	total := 0
@@ -68,6 +70,21 @@ func (f *file) goesPast(b [][]byte, off int64) bool {
 		total += len(buffer)
 	}
 	return total > 0 && total%directAlign == 0
+}
+
+// tryPast is writePast until the kernel says that the device does not take such a write: its sectors may be longer than a page,
+// or the file system opens files for direct writes that it then does not do. From then on all goes through the cache. A bookie
+// could never flush otherwise, since it would try the same again.
+func (f *file) tryPast(b [][]byte, off int64) (int64, error) {
+	n, err := f.writePast(b, off)
+	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EOPNOTSUPP) {
+		return n, err
+	}
+	f.refusal.Store(true)
+	if n > 0 {
+		return n, nil // a short write; the rest comes again
+	}
+	return f.writeThrough(b, off)
 }
 
 // writePast is WriteBuffersAt to the device. Like vectorPool.write it stops at the first short call.

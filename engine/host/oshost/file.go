@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +19,9 @@ type file struct {
 	path       string
 	mutex      sync.RWMutex
 	file       *os.File
-	descriptor int      // of file, while it is open
-	direct     *os.File // the same file for writes past the page cache; nil without
+	descriptor int         // of file, while it is open
+	direct     *os.File    // the same file for writes past the page cache; nil without
+	refusal    atomic.Bool // a write past it was refused: no other is tried
 	closed     bool
 }
 
@@ -62,7 +64,7 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 	defer f.mutex.RUnlock()
 	write := f.writeThrough
 	if f.goesPast(b, off) {
-		write = f.writePast
+		write = f.tryPast
 	}
 	n, err := write(b, off)
 	if err != nil {

@@ -328,3 +328,31 @@ func TestANameThatIsAnothersIsNotWritten(t *testing.T) {
 		t.Errorf("the other file holds %q, %v", got, err)
 	}
 }
+
+// TestAWriteThatTheDeviceRefusesGoesThroughTheCache: a file may be opened for direct writes and refuse one all the same, as on
+// sectors of 16 KiB. Here it is one at an offset that no device takes. All bytes are written, and no other write is tried.
+func TestAWriteThatTheDeviceRefusesGoesThroughTheCache(t *testing.T) {
+	f := newTestFile(t)
+	if !f.WritePastCache() {
+		t.Skip("the file system of the test's directory knows no direct writes")
+	}
+	want := bytes.Repeat([]byte("lakebed "), 2*directAlign/8)
+	if _, err := f.writePast([][]byte{want[1 : 1+directAlign]}, 1); !errors.Is(err, unix.EINVAL) {
+		t.Skipf("the file system takes direct writes of any place: %v", err)
+	}
+	n, err := f.tryPast([][]byte{want[1:100], want[100 : 1+directAlign]}, 1)
+	if n != directAlign || err != nil {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	if f.goesPast([][]byte{want[:directAlign]}, 0) {
+		t.Error("the next one is tried again")
+	}
+	err = errors.Join(host.WriteFullAt(f, want[:1], 0), host.WriteFullAt(f, want[1+directAlign:], 1+directAlign), f.Sync())
+	got := make([]byte, len(want))
+	if _, failed := host.ReadFull(f, got, 0); err != nil || failed != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file reads differently: %v, %v", err, failed)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
