@@ -494,3 +494,50 @@ func TestAStopCutsWhoDoesNotDrain(t *testing.T) {
 		t.Errorf("%d connections were cut after %v", cut, took)
 	}
 }
+
+// TestAPartOfARequestIsNotWaitedForLongerThanFrameTimeout, also where silence inside of a request may last longer, or for ever.
+func TestAPartOfARequestIsNotWaitedForLongerThanFrameTimeout(t *testing.T) {
+	for _, stall := range []time.Duration{0, time.Hour} {
+		config := smallServer()
+		config.Idle, config.FrameStall, config.FirstFrameTimeout, config.FrameTimeout = 2*time.Hour, stall, 10*time.Second, 20*time.Second
+		newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+			return silent(h, "a frame and a half", append(goodAdd(7, 0), goodAdd(7, 1)[:30]...), nil, config.FrameTimeout)
+		})
+	}
+}
+
+// TestWhoeverCompletesRequestsIsNotLate: a part of the next request is there all the time, for much longer than a single one may
+// take, and none is late by itself.
+func TestWhoeverCompletesRequestsIsNotLate(t *testing.T) {
+	const adds, pause = 60, 900 * time.Millisecond
+	config := smallServer()
+	config.FirstFrameTimeout, config.FrameTimeout = 5*time.Second, 5*time.Second
+	newCluster(t, 1, sim.LAN(), config).run(func(h host.Host) error {
+		conn, err := dialRaw(h)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		h.Root().Go("adds", func() {
+			var rest []byte
+			for e := range ledger.EntryID(adds) {
+				frame := goodAdd(7, e)
+				cut := 1 + int(e)%(len(frame)-1)
+				if conn.WriteBuffers([][]byte{append(rest, frame[:cut]...)}) != nil {
+					return // the reader says so
+				}
+				rest = frame[cut:]
+				h.Root().Sleep(pause)
+			}
+			_ = conn.WriteBuffers([][]byte{rest})
+		})
+		in := wire.NewInput(h.Memory(), 4096, wire.FrameBytesMax)
+		defer in.Release()
+		for e := range adds {
+			if r, err := rawResponse(h, conn, in); err != nil || r.Code != wire.OK {
+				return fmt.Errorf("add %d: %+v, %w", e, r, err)
+			}
+		}
+		return nil
+	})
+}

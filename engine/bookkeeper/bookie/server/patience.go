@@ -17,10 +17,12 @@ func (r *reader) patience() (time.Duration, error) {
 	r.advanced = false
 	if r.begun && (advanced || !r.in.Partial()) {
 		r.deadline = 0
-		if r.in.Partial() {
+		switch {
+		case !r.in.Partial():
+			return config.Idle, nil
+		case config.FrameStall > 0 && config.FrameStall < config.FrameTimeout:
 			return config.FrameStall, nil // its deadline is set if the next bytes do not complete it
 		}
-		return config.Idle, nil
 	}
 	now := r.c.server.h.Elapsed()
 	if r.deadline == 0 {
