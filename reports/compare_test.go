@@ -196,3 +196,19 @@ func TestOneFigureOfACellIsTested(t *testing.T) {
 		}
 	}
 }
+
+// Goal: probabilities are numbers whatever a file says: one that is none would hide all others behind it, and cannot be written
+// as JSON.
+func TestSamplesOfAnySizeHaveAProbability(t *testing.T) {
+	tiny, huge := []float64{0, 1e-102, 2e-102, 1.5e-102, 3e-102}, []float64{0, 5e-102, 7e-102, 8e-102, 9e-102}
+	if p := welchP(tiny, huge); !(p > 0 && p < 0.1) {
+		t.Errorf("squares that are too small for a number: %v", p)
+	}
+	tiny, huge = []float64{0, 1e-200, 2e-200}, []float64{0, 1e200, 2e200}
+	if p := welchP(tiny, huge); p != 1 {
+		t.Errorf("squares that are too large for a number: %v", p)
+	}
+	if p := welchP([]float64{1.5e308, -1.5e308, 0}, []float64{-1e308, 1.7e308, 1.7e308}); p != 1 {
+		t.Errorf("a difference that is too large for a number: %v", p)
+	}
+}

@@ -27,8 +27,12 @@ func welchP(a, b []float64) float64 {
 		}
 		return 0
 	}
+	if math.IsInf(partA+partB, 0) || math.IsNaN(partA+partB) {
+		return 1 // beyond what can be calculated with
+	}
 	t := math.Abs(meanA-meanB) / math.Sqrt(partA+partB)
-	freedom := (partA + partB) * (partA + partB) / (partA*partA/float64(len(a)-1) + partB*partB/float64(len(b)-1))
+	shareA, shareB := partA/(partA+partB), partB/(partA+partB) // squares of the parts themselves may be zero
+	freedom := 1 / (shareA*shareA/float64(len(a)-1) + shareB*shareB/float64(len(b)-1))
 	return min(1, 2*distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Survival(t))
 }
 
