@@ -21,8 +21,8 @@ type Config struct {
 	// bookieQuarantineTimeSeconds and its slow bookies, which are reads' alone, in one.
 	SuspectPause time.Duration
 
-	ParkedMax      int   // requests that wait for one bookie's connection
-	ParkedBytesMax int64 // their bodies, soft by one
+	ParkedMax      int   // requests that nobody lends and that wait for one bookie's connection; beyond it no more bodies are taken
+	ParkedBytesMax int64 // bodies of those, soft by one
 	BookiesMax     int   // bookies that are remembered
 }
 

@@ -12,10 +12,11 @@
 //     another bookie and a reader to another replica.
 //   - Avoided tells of bookies that others should be preferred to: those that are left alone or dialled again after they
 //     were, and for Config.SuspectPause those that somebody found silent (Suspect). It is advice; nothing is refused for it.
-//   - Memory is bounded: for each bookie what its channel may hold, and Config.ParkedMax requests with bodies of
-//     Config.ParkedBytesMax that wait for the connection or for room in it. Beyond that Offer refuses with ErrFull.
-//   - A request with a Lender is never refused for want of room: many senders share the line to a bookie, and that it is
-//     long says nothing about the bookie. Its body is not copied. How many there are is bounded by their senders.
+//   - Memory is bounded: for each bookie what its channel may hold, and bodies of Config.ParkedBytesMax that wait for the
+//     connection or for room in it. While those are there, or Config.ParkedMax requests that nobody lends, Offer refuses
+//     another body with ErrFull.
+//   - A request with a Lender, or without a body, is never refused for want of room: many senders share the line to a
+//     bookie, and that it is long says nothing about the bookie. How many there are is bounded by their senders.
 //   - What is lent waits for as long as the line moves: it fails when nothing was handed over for its timeout, which it has
 //     anew on the wire. A bookie that hangs is found out by that, also by those who have nothing on the wire.
 //   - Adds are handed over in the order in which they came, so that no sender starves another; reads pass them.

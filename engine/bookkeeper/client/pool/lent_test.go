@@ -148,3 +148,23 @@ func TestALineThatMovesIsWaitedFor(t *testing.T) {
 		return nil
 	})
 }
+
+// TestReadsAreNotRefusedForALongLine: they have no body that the pool would keep, and a reader that is refused takes its replica
+// for broken. Seed 630 of the cluster campaign: a read of twelve entries found no replica, since the lines to all held two.
+func TestReadsAreNotRefusedForALongLine(t *testing.T) {
+	const reads = 200
+	world(t, small(), map[string]func(host.Host) error{"a": echo(a, agree)}, func(_ *sim.World, h host.Host, p *pool.Pool) error {
+		done := newBox(h)
+		for e := range ledger.EntryID(reads) {
+			r := &channel.Request{Operation: wire.Read, Ledger: 1, Entry: e, Done: done}
+			if err := p.Offer(a, r); err != nil {
+				return fmt.Errorf("read %d: %w", e, err)
+			}
+			defer r.Release()
+		}
+		if good, err := done.take(reads); good != reads {
+			return fmt.Errorf("%d of %d reads were answered: %w", good, reads, err)
+		}
+		return nil
+	})
+}
