@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -153,6 +154,8 @@ func TestANewcomersStore(t *testing.T) {
 		{"read 1", "", "one\ntwo\nthree\n", campaign.ExitOK},
 		{"read 1 --from 1 --to 1 --json", "", "{\"entry\":1,\"text\":\"two\"}\n", campaign.ExitOK},
 		{"read 1 --to 3", "", "", campaign.ExitUsage},
+		{"read 1 --from 3", "", "", campaign.ExitUsage},
+		{"read 2", "", "", campaign.ExitOK},
 		{"tail 1 --from 2", "", "three\n", campaign.ExitOK},
 		{"show 2 --json", "", `"state": "OPEN"`, campaign.ExitOK},
 		{"recover 2", "", "entries       2, 8 bytes", campaign.ExitOK},
@@ -171,7 +174,11 @@ func TestANewcomersStore(t *testing.T) {
 		if code := a.run(t.Context(), arguments); code != c.code || !strings.Contains(out.String(), c.want) {
 			t.Errorf("ledger %s: exit code %d, %q, %q", c.line, code, out.String(), errText.String())
 		}
+		if c.line == "read 2" && !strings.Contains(errText.String(), "ledger 2 is open: 0 of its entries") {
+			t.Errorf("of an open ledger it says %q", errText.String())
+		}
 	}
+	checkInterruptedAppend(t, append([]string{"ledger", "--metadata", store, "append"}, single...))
 	for _, d := range []struct {
 		run  *daemonRun
 		name string
@@ -183,6 +190,25 @@ func TestANewcomersStore(t *testing.T) {
 	}
 	if !json.Valid([]byte(strings.SplitN(bookie.err.String(), "\n", 2)[0])) {
 		t.Errorf("the log is no JSON: %s", bookie.err)
+	}
+}
+
+// checkInterruptedAppend: what was read is safe and closed, and the exit code tells it from a whole input.
+func checkInterruptedAppend(t *testing.T, arguments []string) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	input, typed := io.Pipe()
+	var out, errText bytes.Buffer
+	a := &app{catalogue: fakeCatalogue(), out: &out, err: &errText, in: input}
+	code := make(chan int, 1)
+	go func() { code <- a.run(ctx, arguments) }()
+	if _, err := typed.Write([]byte("one\ntwo\n")); err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	if got := <-code; got != campaign.ExitEnvironment || !strings.HasSuffix(out.String(), "closed\n") {
+		t.Errorf("an interrupted append: exit code %d, %q, %q", got, out.String(), errText.String())
 	}
 }
 

@@ -149,7 +149,11 @@ func explainLedger(err error, f *ledgerFlags) error {
 		return asUsage(err)
 	case errors.Is(err, client.ErrNotEnoughBookies):
 		return fmt.Errorf("%w: %w\nstart more with simrun bookie, or make a smaller ledger: --ensemble 1 --write-quorum 1 --ack-quorum 1", campaign.ErrEnvironment, err)
-	case errors.Is(err, client.ErrUnavailable), errors.Is(err, metadata.ErrUnavailable):
+	case errors.Is(err, client.ErrFenced):
+		return fmt.Errorf("%w: another client has taken the ledger over (as simrun ledger recover does): %w", campaign.ErrEnvironment, err)
+	case errors.Is(err, client.ErrUnavailable) && !errors.Is(err, metadata.ErrUnavailable):
+		return fmt.Errorf("%w: %w\ndo the ledger's bookies run? simrun ledger show LEDGER names them", campaign.ErrEnvironment, err)
+	case errors.Is(err, metadata.ErrUnavailable):
 		return fmt.Errorf("%w: %w\ndoes a metadata store run at %s (simrun metadata), and do the bookies?", campaign.ErrEnvironment, err, strings.Join(f.metadata, ", "))
 	}
 	return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)

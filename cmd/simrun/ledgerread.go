@@ -35,7 +35,7 @@ func (a *app) ledgerReadCommand(f *ledgerFlags) *cobra.Command {
 		Use:   "read LEDGER",
 		Short: "Print entries, one a line",
 		Long: `Print the entries of a ledger, one a line, up to the last one or to --to. The ledger is opened as it is: of one that is
-being written, what is known as confirmed is read, and its writer is left alone.`,
+being written, what is known as confirmed is read, and its writer is left alone; how much that is, is said on standard error.`,
 		Example: `  simrun ledger read 0
   simrun ledger read 0 --from 10 --to 19
   simrun ledger read 0 --json                   # one object a line, with the entry's number`,
@@ -54,6 +54,13 @@ being written, what is known as confirmed is read, and its writer is left alone.
 				last, err := r.ReadLastConfirmed()
 				if err != nil {
 					return err
+				}
+				if !r.Closed() {
+					fmt.Fprintf(a.err, "ledger %d is open: %d of its entries are known as confirmed, and its writer may have written more; "+
+						"simrun ledger recover closes it\n", id, last+1)
+				}
+				if end := ledger.EntryID(max(from, to)); end > max(last, 0) {
+					return fmt.Errorf("%w: ledger %d has no confirmed entry %d, the last one is %d", campaign.ErrUsage, id, end, last)
 				}
 				if to >= 0 {
 					last = ledger.EntryID(to)

@@ -112,7 +112,8 @@ func (a *app) ledgerAppendCommand(f *ledgerFlags) *cobra.Command {
 		Long: `Make a ledger, append each line of standard input as an entry, and close it at the end of the input. The ledger's
 number is printed first, so that it can be tailed meanwhile, and how many entries were acknowledged last.
 
-If an append fails, what was acknowledged before is safe, and the ledger is left to simrun ledger recover.`,
+If an append fails, what was acknowledged before is safe, and the ledger is left to simrun ledger recover. An interrupt closes
+the ledger behind what was appended, and exits with 3.`,
 		Example: `  seq 1000 | simrun ledger append
   simrun ledger append --ensemble 1 --write-quorum 1 --ack-quorum 1 < access.log`,
 		Args: noArguments,
@@ -196,7 +197,15 @@ func (a *app) appendLines(s *ledgerSession, f *ledgerFlags, create *createFlags,
 		default: // an append failed, and the input goes on
 		}
 	}
-	return errors.Join(failed, a.printWritten(f, w, failed == nil && !create.leaveOpen))
+	state := "closed"
+	switch {
+	case errors.Is(failed, client.ErrFenced):
+		state = "taken over by another client, which closes it"
+	case failed != nil || create.leaveOpen:
+		state = "left open; simrun ledger recover closes it"
+	}
+	// After an interrupt it is whole and closed, but not all of the input: who asks by exit code must see that.
+	return errors.Join(failed, a.printWritten(f, w, state), s.ctx.Err())
 }
 
 // scanLines reads lines in a goroutine of its own, since a read from a terminal cannot be interrupted. The error follows
@@ -220,14 +229,10 @@ func scanLines(input io.Reader, longest int) (<-chan []byte, <-chan error) {
 }
 
 // printWritten says what is safe.
-func (a *app) printWritten(f *ledgerFlags, w *client.Writer, closed bool) error {
+func (a *app) printWritten(f *ledgerFlags, w *client.Writer, state string) error {
 	last := w.LastAddConfirmed()
 	if f.json {
-		return a.printJSON(map[string]any{"ledger": w.ID(), "entries": last + 1, "length": w.Length(), "closed": closed})
-	}
-	state := "closed"
-	if !closed {
-		state = "left open; simrun ledger recover closes it"
+		return a.printJSON(map[string]any{"ledger": w.ID(), "entries": last + 1, "length": w.Length(), "closed": state == "closed"})
 	}
 	_, err := fmt.Fprintf(a.out, "%d entries, %d bytes, %s\n", last+1, w.Length(), state)
 	return err

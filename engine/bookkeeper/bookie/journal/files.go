@@ -138,9 +138,10 @@ func (j *Journal) fill(f *file) error {
 	return f.Sync()
 }
 
-// prepare keeps one file ahead of the current one. A failure is retried: until it succeeds, appends wait.
+// prepare keeps one file ahead of the current one. A failure is retried: until it succeeds, appends wait. It is told at ever
+// longer distances, so that a full disk does not fill the log's too.
 func (j *Journal) prepare() {
-	for {
+	for failures := 0; ; {
 		id, ok := j.wanted()
 		if !ok {
 			return
@@ -152,9 +153,12 @@ func (j *Journal) prepare() {
 		j.mutex.Unlock()
 		if err == nil {
 			j.h.Probe().Mark(host.Event{Name: PointPrepared, B: int64(id)})
+			failures = 0
 			continue
 		}
-		j.h.Log(host.Warn, "cannot prepare a journal file; appends wait for it", host.F("error", err))
+		if failures++; failures&(failures-1) == 0 {
+			j.h.Log(host.Warn, "cannot prepare a journal file; appends wait for it", host.F("attempts", failures), host.F("error", err))
+		}
 		if !j.tasks.Sleep(retryPause) {
 			return
 		}

@@ -40,7 +40,7 @@ func Advice(err error) string {
 		return "the disk does not answer, or is so slow that a clean stop needs more time: see lakebed.stopTimeout; nothing that " +
 			"was acknowledged is lost, the next start replays the journal"
 	case errors.Is(err, host.ErrNoSpace):
-		return "make room on the disk, or take another --data; smaller files: journalMaxSizeMB, logSizeLimit"
+		return "make room on the disk: what is in --data is needed there; smaller files: journalMaxSizeMB, logSizeLimit"
 	}
 	return ""
 }
