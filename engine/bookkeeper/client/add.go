@@ -104,7 +104,9 @@ func (s *sender) send(e *protocol.Effect, stored []byte, shared **share) (full b
 	a := s.newAdd()
 	a.entry, a.index, a.load, a.bytes, a.share = e.First, e.Index, l, int64(len(stored)), shared
 	a.Ledger, a.Entry, a.Body, a.Timeout = s.id, e.First, stored, s.client.config.AddTimeout
-	s.underWay++
+	if s.underWay++; s.underWay == 1 {
+		s.busy(1)
+	}
 	if len(l.parcel) == 0 {
 		s.gathered = append(s.gathered, l)
 	}
@@ -156,10 +158,35 @@ func (s *sender) handedOver(l *load, refused []*channel.Request) {
 	for _, r := range refused {
 		l.bytes -= r.Owner.(*add).bytes
 	}
-	if !l.heavy && (l.adds >= s.heavyAdds || l.bytes >= s.heavyBytes) {
+	if !l.heavy && (l.adds >= s.heavyAdds || l.bytes >= s.heavyBytesNow()) {
 		l.heavy = true
 		s.heavy++
 		s.client.mark(PointSlowBookie, s.id, l.parcel[len(l.parcel)-1].Entry, string(l.bookie))
+	}
+}
+
+// heavyBytesNow is how many bytes make a bookie heavy. What is lent to the line of a bookie counts until that lets go, so if the
+// line had all of the client's budget, writers that have nothing to do with the bookie would be as slow as it is. The writers
+// that need it share half of the budget. Writers that owe nothing are not counted: there may be thousands.
+func (s *sender) heavyBytesNow() int64 {
+	writers := s.client.busy.Load()
+	if s.budget == nil || writers < 2 {
+		return s.heavyBytes
+	}
+	return min(s.heavyBytes, s.client.config.AppendBytesMax/2/writers)
+}
+
+// busy counts writers with adds under way.
+func (s *sender) busy(n int64) {
+	if s.budget != nil {
+		s.client.busy.Add(n)
+	}
+}
+
+// end counts out a writer that does not wait for its answers.
+func (s *sender) end() {
+	if s.underWay > 0 {
+		s.busy(-1)
 	}
 }
 
@@ -182,7 +209,7 @@ func (s *sender) answered(a *add) {
 	l := a.load
 	l.adds--
 	l.bytes -= a.bytes
-	if l.heavy && l.adds <= s.heavyAdds/2 && l.bytes <= s.heavyBytes/2 {
+	if l.heavy && l.adds <= s.heavyAdds/2 && l.bytes <= s.heavyBytesNow()/2 {
 		l.heavy = false
 		s.heavy--
 	}
@@ -191,7 +218,9 @@ func (s *sender) answered(a *add) {
 
 // drop takes back an add of which no answer is owed.
 func (s *sender) drop(a *add) {
-	s.underWay--
+	if s.underWay--; s.underWay == 0 {
+		s.busy(-1)
+	}
 	if l := a.load; l.adds == 0 && len(l.parcel) == 0 && len(s.loads) > loadsKept {
 		delete(s.loads, l.bookie) // bookies come and go
 		l.gone = true

@@ -29,7 +29,8 @@ type Client struct {
 	writableSeen []ledger.BookieID
 	calls        int
 	writers      map[int64]*Writer
-	entered      int64 // writers so far
+	busy         host.Counter // writers with adds under way
+	entered      int64        // writers so far
 	closed       bool
 }
 
@@ -46,6 +47,7 @@ func New(h host.Host, g host.Group, store metadata.Store, config Config) (*Clien
 	c := &Client{
 		h: h, config: config, store: store, pool: connections, waits: g.New("client-waits"), tasks: g.New("client"),
 		mutex: h.NewMutex("client"), random: h.Rand("client-placement"), writers: make(map[int64]*Writer),
+		busy: h.NewCounter("client-busy"),
 	}
 	c.idle = c.tasks.NewCond(c.mutex)
 	c.budget = newBudget(h, c.tasks, config.AppendBytesMax)

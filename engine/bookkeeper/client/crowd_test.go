@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -178,4 +179,78 @@ func takeOver(h host.Host, one *client.Client) error {
 	all.gate.Wait()
 	entries, err := r.Read(0, 19)
 	return holds(entries, err, 0, 19)
+}
+
+// TestASlowBookieSlowsOnlyThoseWhoNeedIt: it answers, so it is not replaced, and the line to it is long. The bytes in that line are
+// counted, but are never so many that a writer to other bookies waits for them.
+func TestASlowBookieSlowsOnlyThoseWhoNeedIt(t *testing.T) {
+	const crowded, wanted = 16, 2000 // alone, a writer stores 20,000 entries a second
+	for seed := range uint64(4) {
+		c := newCluster(t, seed, sim.LAN(), 4)
+		c.config.WindowEntries, c.config.WindowBytes, c.config.AppendBytesMax = 64, 64<<10, 512<<10
+		c.config.Pool.Channel.RequestsMax, c.config.AddTimeout = 32, time.Minute
+		c.run(func(h host.Host, one *client.Client) error {
+			g, over := h.Root().New("writers"), false
+			appends := func(w *client.Writer, size int) *counted {
+				taken := &counted{}
+				g.Go("writer", func() {
+					for !over && w.Append(make([]byte, size), &client.Op{Done: taken}) == nil {
+					}
+					w.Abandon()
+				})
+				return taken
+			}
+			other, err := createdOn(one, bookieAddr(0), false)
+			if err != nil {
+				return err
+			}
+			for range crowded {
+				w, err := createdOn(one, bookieAddr(0), true)
+				if err != nil {
+					return err
+				}
+				appends(w, 1000)
+			}
+			c.world.Net().SlowLink("client-0", "bookie-0", 300, time.Hour)
+			taken := appends(other, 100)
+			h.Root().Sleep(3 * time.Second) // the budget would be used up by then
+			before := taken.good
+			h.Root().Sleep(time.Second)
+			after := taken.good
+			over = true
+			g.Wait()
+			h.Root().Sleep(time.Second) // their tasks end a moment later
+			if n := one.Busy(); n != 0 {
+				return fmt.Errorf("%d writers have adds under way after all have ended", n)
+			}
+			if n := after - before; n < wanted {
+				return fmt.Errorf("%d entries in a second, at least %d are wanted", n, wanted)
+			}
+			return nil
+		})
+	}
+}
+
+// counted counts the appends that were acknowledged.
+type counted struct{ good int }
+
+func (c *counted) Appended(op *client.Op) {
+	if op.Err == nil {
+		c.good++
+	}
+}
+
+// createdOn makes ledgers until one lies on a bookie, or does not.
+func createdOn(one *client.Client, bookie ledger.BookieID, wanted bool) (*client.Writer, error) {
+	for {
+		w, err := one.Create(options(3, 3, 2))
+		if err != nil {
+			return nil, err
+		}
+		m := w.Metadata()
+		if slices.Contains(m.Last().Ensemble, bookie) == wanted {
+			return w, nil
+		}
+		w.Abandon()
+	}
 }

@@ -18,7 +18,8 @@
 //     writers together hold too much (AppendBytesMax), and while a bookie of the ensemble owes the answers to twice a
 //     window: one that the ack quorum does not wait for slows the writer down before it fills memory. The stored
 //     bytes of an entry count towards AppendBytesMax until the last line to a bookie has let go of them. All writers share
-//     those lines; a full one is waited for, and is no failure of the bookie. Who waits is let in
+//     those lines; a full one is waited for, and is no failure of the bookie. A bookie that owes a writer its part of half
+//     of AppendBytesMax slows it down as well, so that writers who do not need that bookie go on. Who waits is let in
 //     before who comes later. A Read returns at most Config.ReadEntriesMax entries of ReadBytesMax bytes, a BatchRead
 //     besides what its own bounds say.
 //   - One bookie that hangs costs a reader little. When it has been silent for Config.SpeculativeReadTimeout the next

@@ -10,3 +10,6 @@ func (b *budget) Take() error { return b.take(1, func() {}, func() error { retur
 
 // Give gives it back.
 func (b *budget) Give() { b.give(1) }
+
+// Busy is how many writers have adds under way, as the client counts them.
+func (c *Client) Busy() int64 { return c.busy.Load() }

@@ -23,6 +23,7 @@ func (w *Writer) run() {
 		}
 		w.settle()
 	}
+	w.sender.end()
 	w.asks.End()
 	w.client.leave(w)
 }
