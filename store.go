@@ -36,7 +36,8 @@ type Store struct {
 }
 
 // Open connects to a cluster. It returns when the metadata store has answered, or ErrUnavailable: at once if every address
-// refuses (see Config.AwaitMetadata), or after Config.MetadataTimeout. It asks no bookie. A cluster that no bookie has joined yet is no error: see AwaitBookies. The owner calls Close.
+// refuses (see Config.AwaitMetadata), or after Config.MetadataTimeout. It asks no bookie. A cluster that no bookie has joined yet is
+// no error: see AwaitBookies. The owner calls Close.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	doing := "open the store at " + strings.Join(config.Metadata, ", ")
 	if err := config.validate(); err != nil {

@@ -45,8 +45,9 @@ func NewLogLimit(h Host, bound LogBound) *LogLimit {
 	return &LogLimit{h: h, bound: bound, mutex: h.NewMutex("log-limit"), windows: make(map[string]*logWindow)}
 }
 
-// Log is Host.Log up to the bound, and for Debug lines, which go nowhere unless somebody asked for them. Otherwise the first line that is left out is replaced by one that says so; how many there were is
-// told by the first line after the interval, or by End.
+// Log is Host.Log up to the bound, and for Debug lines, which go nowhere unless somebody asked for them. Otherwise the first
+// line that is left out is replaced by one that says so; how many there were is told by the first line after the interval,
+// or by End.
 func (l *LogLimit) Log(level Level, message string, fields ...Field) {
 	if level <= Debug {
 		l.h.Log(level, message, fields...)

@@ -105,8 +105,8 @@ func (c *Channel) Outstanding() int {
 	return c.calls
 }
 
-// Submit takes a request, waiting for room as long as its timeout lasts; then ErrFull and host.ErrTimeout. With an error it was not taken: nothing was sent, and Completed is not
-// called.
+// Submit takes a request, waiting for room as long as its timeout lasts; then ErrFull and host.ErrTimeout. With an error it
+// was not taken: nothing was sent, and Completed is not called.
 func (c *Channel) Submit(r *Request) error { return c.take(r, true) }
 
 // Offer is Submit for callers that must not wait; ErrFull if there is no room.
