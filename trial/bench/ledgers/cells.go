@@ -158,7 +158,7 @@ type Way string
 const (
 	Singles Way = "single" // so many readers, each with one read of one entry under way
 	Ranges  Way = "range"  // one call for many entries, which keeps so many single reads under way
-	Batches Way = "batch"  // one batch read of so many entries under way
+	Batches Way = "batch"  // a batch read of so many entries under way, or one of each of several readers
 )
 
 // ReadCell is reads of one kind. Count is the number under way, or of entries in a batch.
@@ -167,11 +167,32 @@ type ReadCell struct {
 	Way          Way
 	Count        int
 	PayloadBytes int
+	// Readers of batches, each with a part of the ledger and one batch under way; zero: one.
+	Readers int
 }
+
+// batchReaders is how many readers of batches keep two cores at work. One alone does not: each of its steps wakes a core
+// that has gone to sleep, which costs as much as the step (docs/decisions/0016).
+const batchReaders = 4
 
 // Name is the cell's name on the command line and in files.
 func (c ReadCell) Name() string {
-	return fmt.Sprintf("%sread/%s/%s/%s/%d", Prefix, sizeName(c.PayloadBytes), c.Warmth, c.Way, c.Count)
+	name := fmt.Sprintf("%sread/%s/%s/%s/%d", Prefix, sizeName(c.PayloadBytes), c.Warmth, c.Way, c.Count)
+	if c.Readers > 1 {
+		name += fmt.Sprintf("x%d", c.Readers)
+	}
+	return name
+}
+
+// walks is how many ways through the ledger there are.
+func (c ReadCell) walks() int { return max(c.Readers, 1) }
+
+// readers is how many tasks read.
+func (c ReadCell) readers() int {
+	if c.Way == Singles {
+		return c.Count
+	}
+	return c.walks()
 }
 
 // usual reports whether a default run has the cell.
@@ -183,14 +204,15 @@ func readCells() []ReadCell {
 	for _, payload := range payloads {
 		for _, warmth := range []Warmth{Cached, ReadAhead, Cold} {
 			for _, n := range []int{1, 10, 100} {
-				all = append(all, ReadCell{warmth, Singles, n, payload})
+				all = append(all, ReadCell{Warmth: warmth, Way: Singles, Count: n, PayloadBytes: payload})
 			}
 			for _, n := range []int{10, 100} { // one under way is the same in both ways
-				all = append(all, ReadCell{warmth, Ranges, n, payload})
+				all = append(all, ReadCell{Warmth: warmth, Way: Ranges, Count: n, PayloadBytes: payload})
 			}
 			for _, n := range []int{10, 100, 500} {
-				all = append(all, ReadCell{warmth, Batches, n, payload})
+				all = append(all, ReadCell{Warmth: warmth, Way: Batches, Count: n, PayloadBytes: payload})
 			}
+			all = append(all, ReadCell{Warmth: warmth, Way: Batches, Count: goalBatch, PayloadBytes: payload, Readers: batchReaders})
 		}
 	}
 	return all

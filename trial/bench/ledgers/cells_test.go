@@ -27,7 +27,7 @@ func TestEveryCellHasANameOfItsOwn(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	if want := 4*3*2*6 + 3*3*8; len(all) != want {
+	if want := 4*3*2*6 + 3*3*9; len(all) != want {
 		t.Errorf("%d cells, want %d", len(all), want)
 	}
 	usual := names(Options{}.Plan())
@@ -54,7 +54,7 @@ func TestOptionsChooseCells(t *testing.T) {
 		want    []string
 	}{
 		{Options{Only: "write/5-3-2/16KiB/64/unsynced"}, []string{"ledger/write/5-3-2/16KiB/64/unsynced"}},
-		{Options{Only: "16KiB/cold/batch/10"}, []string{"ledger/read/16KiB/cold/batch/10", "ledger/read/16KiB/cold/batch/100"}},
+		{Options{Only: "16KiB/cold/batch/10"}, []string{"ledger/read/16KiB/cold/batch/10", "ledger/read/16KiB/cold/batch/100", "ledger/read/16KiB/cold/batch/100x4"}},
 		{Options{Only: "3-3-2/100B/open", Rate: 5000}, []string{"ledger/write/3-3-2/100B/open-5000ps", "ledger/write/3-3-2/100B/open-5000ps/unsynced"}},
 		{Options{Only: "1-1-1/1KiB/200", InFlight: 200}, []string{"ledger/write/1-1-1/1KiB/200", "ledger/write/1-1-1/1KiB/200/unsynced"}},
 		{Options{Only: "journal/batches"}, nil},
@@ -127,5 +127,31 @@ func TestAWalkHandsOutEveryEntryInOrder(t *testing.T) {
 	}
 	if _, count := once.take(5); count != 0 {
 		t.Errorf("a walk that is over gave %d more", count)
+	}
+}
+
+// TestWalksOfSeveralReadersShareAllEntries: each entry has one reader, and a part is walked through again from its start.
+func TestWalksOfSeveralReadersShareAllEntries(t *testing.T) {
+	for _, once := range []bool{true, false} {
+		whole := &walk{at: 5, end: 30, once: once}
+		begin := ledger.EntryID(0)
+		if once {
+			begin = 5
+		}
+		next := begin
+		for i, part := range whole.parts(4) {
+			if part.at != next || part.end <= part.at || part.once != once {
+				t.Fatalf("part %d of %+v: %+v, want it to start at %d", i, whole, part, next)
+			}
+			next = part.end
+			size := int(part.end - part.at)
+			part.take(size)
+			if first, count := part.take(1); once && count != 0 || !once && first != part.start {
+				t.Errorf("part %d, once %v: behind its end come %d entries from %d on", i, once, count, first)
+			}
+		}
+		if next != whole.end {
+			t.Errorf("the last part ends at %d, want %d", next, whole.end)
+		}
 	}
 }

@@ -40,7 +40,9 @@
 // first ledger that nobody else reads.
 //
 // Single reads are measured in two ways: many readers with one read each, and one call that keeps many reads under way.
-// Goals compare batches with the faster of the two.
+// Goals compare batches, one under way, with the faster of the two. The goal for the CPU of an entry in batches is that of
+// several readers, each with one batch under way: a machine that sleeps between the steps of a single batch pays for
+// waking up (docs/decisions/0016).
 //
 // # Raw lines
 //

@@ -157,7 +157,7 @@ func (f figures) openCell(r addResult) reports.Cell {
 func (f figures) readCell(r readResult) reports.Cell {
 	c := reports.Cell{Name: r.cell.Name(), Labels: []reports.Setting{
 		{Name: "payload", Value: sizeWords(r.cell.PayloadBytes)}, {Name: "from", Value: string(r.cell.Warmth)},
-		{Name: "way", Value: string(r.cell.Way)}, {Name: "count", Value: fmt.Sprint(r.cell.Count)},
+		{Name: "way", Value: string(r.cell.Way)}, {Name: "count", Value: fmt.Sprint(r.cell.Count)}, {Name: "readers", Value: fmt.Sprint(r.cell.readers())},
 	}}
 	c.Figures = append(c.Figures, f.rate(figureReads, r.cell.PayloadBytes, r.rounds)...)
 	c.Figures = append(c.Figures, f.latencies(r.rounds)...)

@@ -19,13 +19,16 @@ func at(entries ...int64) (rounds []round) {
 
 // TestBatchesAreJudgedByTheFasterSinglesOfTheSameRound.
 func TestBatchesAreJudgedByTheFasterSinglesOfTheSameRound(t *testing.T) {
-	cell := func(way Way, count int) ReadCell { return ReadCell{Cached, way, count, smallPayload} }
+	cell := func(way Way, count int) ReadCell {
+		return ReadCell{Warmth: Cached, Way: way, Count: count, PayloadBytes: smallPayload}
+	}
 	l := &lab{reads: []readResult{
 		{cell(Batches, 100), at(800, 1600, 2400)},
+		{busyBatchCell, at(1600, 1250, 2400)},
 		{cell(Singles, 10), at(100, 50, 100)},
 		{cell(Ranges, 10), at(50, 200, 200)},
 		{cell(Ranges, 100), at(800, 1600, 1200)},
-		{ReadCell{Cold, Singles, 10, smallPayload}, at(9, 9, 9)},
+		{ReadCell{Warmth: Cold, Way: Singles, Count: 10, PayloadBytes: smallPayload}, at(9, 9, 9)},
 	}}
 	ratios, goals := l.judge(figures{1})
 	if len(ratios) != 2 || !slices.Equal(ratios[0].Figures[0].Samples, []float64{8, 8, 12}) || !slices.Equal(ratios[1].Figures[0].Samples, []float64{1, 1, 2}) {
@@ -37,7 +40,7 @@ func TestBatchesAreJudgedByTheFasterSinglesOfTheSameRound(t *testing.T) {
 	if cpu := goals[2].Value; cpu != 0.625 {
 		t.Errorf("an entry took %v µs, want 1000 µs by 1600", cpu)
 	}
-	l.reads = l.reads[1:]
+	l.reads = l.reads[2:]
 	if ratios, goals := l.judge(figures{1}); len(ratios)+len(goals) != 0 {
 		t.Errorf("without batches %+v, %+v were judged", ratios, goals)
 	}
@@ -145,6 +148,7 @@ func TestWhatIsJudgedGetsLongerRounds(t *testing.T) {
 	}{
 		"adds":      {usual, goalAdd.Name(), usual.goalRound},
 		"batches":   {usual, goalBatchCell.Name(), usual.goalRound},
+		"busy":      {usual, busyBatchCell.Name(), usual.goalRound},
 		"others":    {usual, other.Name(), usual.closedRound},
 		"thorough":  {Options{Thorough: true}.pace(), goalAdd.Name(), usual.closedRound},
 		"asked for": {Options{Length: time.Millisecond}.pace(), goalAdd.Name(), usual.closedRound},

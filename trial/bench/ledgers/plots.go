@@ -102,8 +102,8 @@ func (l *lab) plotBatches(f figures) reports.Plot {
 		for _, warmth := range []Warmth{Cached, ReadAhead, Cold} {
 			line := reports.Line{Name: fmt.Sprintf("%s, %s", sizeWords(payload), warmth)}
 			for _, r := range l.reads {
-				one := r.cell == ReadCell{warmth, Singles, 1, payload} // a single read is a batch of one
-				if one || r.cell.Way == Batches && r.cell.Warmth == warmth && r.cell.PayloadBytes == payload {
+				one := r.cell == ReadCell{Warmth: warmth, Way: Singles, Count: 1, PayloadBytes: payload} // a single read is a batch of one
+				if one || r.cell.Way == Batches && r.cell.Readers == 0 && r.cell.Warmth == warmth && r.cell.PayloadBytes == payload {
 					line.Points = append(line.Points, pointAt(float64(r.cell.Count), f.rate(figureReads, payload, r.rounds)[0]))
 				}
 			}

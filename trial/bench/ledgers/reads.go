@@ -132,7 +132,8 @@ func (l *lab) warmReads(ctx context.Context, set *readSet, cells []ReadCell) err
 		if c.Warmth == ReadAhead {
 			id, entries = set.logged, set.sizes.logged
 		}
-		a := &readArm{cell: c, set: set, walk: &walk{end: entries, at: entries * ledger.EntryID(i) / ledger.EntryID(len(cells))}}
+		all := &walk{end: entries, at: entries * ledger.EntryID(i) / ledger.EntryID(len(cells))}
+		a := &readArm{cell: c, set: set, walks: all.parts(c.walks())}
 		if err := a.open(id); err != nil {
 			return err
 		}
@@ -168,7 +169,8 @@ func (l *lab) coldReads(ctx context.Context, set *readSet, cells []ReadCell) err
 		}
 		for i := range arms {
 			a, part := arms[i].(*readArm), ledger.EntryID(number*len(arms)+i)
-			a.walk = &walk{at: set.sizes.logged * part / parts, end: set.sizes.logged * (part + 1) / parts, once: true}
+			all := &walk{at: set.sizes.logged * part / parts, end: set.sizes.logged * (part + 1) / parts, once: true}
+			a.walks = all.parts(a.cell.walks())
 			if err := a.open(set.logged); err != nil {
 				return err
 			}
@@ -189,7 +191,8 @@ func (l *lab) coldReads(ctx context.Context, set *readSet, cells []ReadCell) err
 type walk struct {
 	mutex   sync.Mutex
 	at, end ledger.EntryID
-	once    bool // it ends at the end, instead of going on from the start
+	start   ledger.EntryID // from where it goes on at the end
+	once    bool           // it ends at the end instead
 }
 
 // take returns the next entries, at most n; none when the walk is over.
@@ -200,11 +203,29 @@ func (w *walk) take(n int) (first ledger.EntryID, count int) {
 		if w.once {
 			return w.at, 0
 		}
-		w.at = 0
+		w.at = w.start
 	}
 	first, count = w.at, int(min(ledger.EntryID(n), w.end-w.at))
 	w.at += ledger.EntryID(count)
 	return first, count
+}
+
+// parts divides what a walk has left to several readers, or all of it if it goes on from the start.
+func (w *walk) parts(n int) []*walk {
+	if n == 1 {
+		return []*walk{w}
+	}
+	begin := w.start
+	if w.once {
+		begin = w.at
+	}
+	all := make([]*walk, n)
+	for i := range all {
+		from := begin + (w.end-begin)*ledger.EntryID(i)/ledger.EntryID(n)
+		to := begin + (w.end-begin)*ledger.EntryID(i+1)/ledger.EntryID(n)
+		all[i] = &walk{at: from, start: from, end: to, once: w.once}
+	}
+	return all
 }
 
 // back returns entries of the last take that were not read after all.
@@ -219,7 +240,7 @@ type readArm struct {
 	cell   ReadCell
 	set    *readSet
 	reader *client.Reader
-	walk   *walk
+	walks  []*walk // one of each reader of batches; single reads share one
 }
 
 func (a *readArm) name() string { return a.cell.Name() }
@@ -240,10 +261,7 @@ func (a *readArm) open(id ledger.ID) error {
 }
 
 func (a *readArm) round(_ int, length time.Duration) (round, error) {
-	tasks := 1
-	if a.cell.Way == Singles {
-		tasks = a.cell.Count
-	}
+	tasks := a.cell.readers()
 	histograms, entries, failed := make([]*histogram, tasks), make([]int64, tasks), make([]error, tasks)
 	measured, err := meter(a.set.cpu).begin()
 	if err != nil {
@@ -252,7 +270,7 @@ func (a *readArm) round(_ int, length time.Duration) (round, error) {
 	over := func(now time.Time) bool { return now.Sub(measured.at) >= length }
 	var all sync.WaitGroup
 	for i := range tasks {
-		all.Go(func() { histograms[i], entries[i], failed[i] = a.read(over) })
+		all.Go(func() { histograms[i], entries[i], failed[i] = a.read(a.walks[i%len(a.walks)], over) })
 	}
 	all.Wait()
 	done := round{latencies: newHistogram()}
@@ -271,10 +289,10 @@ func (a *readArm) round(_ int, length time.Duration) (round, error) {
 }
 
 // read is one reader: it asks, checks and counts until the round or the walk is over.
-func (a *readArm) read(over func(time.Time) bool) (h *histogram, entries int64, err error) {
+func (a *readArm) read(walk *walk, over func(time.Time) bool) (h *histogram, entries int64, err error) {
 	h = newHistogram()
 	for begun := time.Now(); ; {
-		first, count := a.walk.take(a.ask())
+		first, count := walk.take(a.ask())
 		if count == 0 {
 			return h, entries, nil
 		}
@@ -284,7 +302,7 @@ func (a *readArm) read(over func(time.Time) bool) (h *histogram, entries int64, 
 		}
 		entries += int64(got)
 		if got < count {
-			a.walk.back(first + ledger.EntryID(got)) // a batch may be shorter; its reader is alone
+			walk.back(first + ledger.EntryID(got)) // a batch may be shorter; its reader has the walk for itself
 		}
 		now := time.Now()
 		h.add(now.Sub(begun), 1)

@@ -167,7 +167,7 @@ type arm interface {
 // lengthOf is how long a round of a cell lasts. What is judged must hold its share of what happens now and then, such as a
 // checkpoint or a collection of garbage.
 func (p pace) lengthOf(cell string, length time.Duration) time.Duration {
-	if cell == goalAdd.Name() || cell == goalBatchCell.Name() {
+	if cell == goalAdd.Name() || cell == goalBatchCell.Name() || cell == busyBatchCell.Name() {
 		return max(length, p.goalRound)
 	}
 	return length

@@ -116,7 +116,7 @@ func TestReadsAreMeasuredInEveryWayFromEveryPlace(t *testing.T) {
 	f := shortRun(t, Options{Only: "ledger/read/100B"})
 	found := cells(f)
 	for _, warmth := range []Warmth{Cached, ReadAhead, Cold} {
-		for _, way := range []string{"single/1", "single/10", "single/100", "range/10", "range/100", "batch/10", "batch/100", "batch/500"} {
+		for _, way := range []string{"single/1", "single/10", "single/100", "range/10", "range/100", "batch/10", "batch/100", "batch/500", "batch/100x4"} {
 			c := found[fmt.Sprintf("ledger/read/100B/%s/%s", warmth, way)]
 			if value(t, c, figureReads) <= 0 || value(t, c, figureCPU) < 0 {
 				t.Errorf("%s, %s: %+v", warmth, way, c)
