@@ -42,10 +42,9 @@ and in its place; a recovered ledger must end in the same place for everybody, a
 rounds are over the bookies are stopped and started once more, and everything is read again.
 
 With --defect the bookies run with a planted bug, which takes the sources of the repository and the go command. One that
-forgets its newest journal when it starts (last-file-not-replayed) must be found. One that answers adds at once
-(answer-at-submit) is found in the first round that kills all copies of an entry before one of them is written, which may
-take many; one that never syncs (no-sync) is not, since SIGKILL takes nothing from the page cache. Both are what --strace
-is for.
+answers adds before they are written (answer-at-submit), or that forgets its newest journal when it starts
+(last-file-not-replayed), must be found; one that never syncs (no-sync) is not, since SIGKILL takes nothing from the page
+cache: that is what --strace is for.
 
 --strace runs no rounds. It runs one bookie under strace, writes a ledger to it, and shows from the system calls that no
 acknowledgement left before a sync of the journal had returned that began after the entry was written. This finds no-sync.
@@ -54,7 +53,7 @@ Exit code 0: nothing was lost. 1: something was; the table says what, and the di
 let it, and the directory is kept as well; or you interrupted: the table has the rounds that were finished.`,
 		Example: `  simrun death                                # 50 rounds, a minute or two
   simrun death --rounds 7                     # one of each kind
-  simrun death --defect last-file-not-replayed   # bookies that forget: exit code 1
+  simrun death --defect answer-at-submit      # bookies that promise too much: exit code 1
   simrun death --strace                       # do acknowledgements wait for the disk?
   simrun death --strace --defect no-sync      # these do not: exit code 1
   simrun death --json > death.json            # every round, for a program`,
