@@ -93,7 +93,7 @@ func TestANameChoosesAmongAllWorkloads(t *testing.T) {
 		{options: Options{Only: "fio"}, fio: true},
 		{options: Options{Only: "read/cold/16"}, reads: 1},
 		{options: Options{Only: "ledger/write/3-3-2/100B/1000", Workloads: []Workload{Ledgers}}, adds: 2},
-		{options: Options{Only: "ledger/read/1KiB/cached/batch"}, ledger: 3},
+		{options: Options{Only: "ledger/read/1KiB/cached/batch"}, ledger: 4},
 		{options: Options{Workloads: []Workload{Appends, FioLine}}, arms: len(Arms()), fio: true},
 	} {
 		p, err := c.options.plan()

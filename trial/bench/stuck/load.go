@@ -164,8 +164,13 @@ func (r *returner) Appended(op *client.Op) {
 	r.ops <- op
 }
 
-// phase lets time pass and says what was acknowledged meanwhile.
-func (l *load) phase(d time.Duration) Phase {
+// firstMost is how long the first acknowledgement may take while no disk hangs. A machine that is busy with other things
+// may not get to it in a short phase.
+const firstMost = 30 * time.Second
+
+// phase lets time pass and says what was acknowledged meanwhile. It waits besides, up to a time from its begin, until
+// something was.
+func (l *load) phase(d, until time.Duration) Phase {
 	begun := time.Now()
 	l.mutex.Lock()
 	appended, failed, changes := l.appended, l.failed, l.allChanges()
@@ -174,6 +179,9 @@ func (l *load) phase(d time.Duration) Phase {
 	}
 	l.mutex.Unlock()
 	time.Sleep(d)
+	for time.Since(begun) < until && l.acknowledged() == appended {
+		time.Sleep(10 * time.Millisecond)
+	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	var pause time.Duration
@@ -184,6 +192,12 @@ func (l *load) phase(d time.Duration) Phase {
 		Seconds: time.Since(begun).Seconds(), Appended: l.appended - appended, Failed: l.failed - failed,
 		Changes: l.allChanges() - changes, LongestPauseSeconds: pause.Seconds(),
 	}
+}
+
+func (l *load) acknowledged() int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.appended
 }
 
 // createOptions are those of the ledgers that are written.

@@ -167,13 +167,13 @@ func (r *Report) run(ctx context.Context, o *Options, cluster *ledgers.Local, va
 		ops: o.Client.WindowEntries + 1, ledger: o.LedgerTime,
 	}
 	l.start(o.Writers)
-	r.Before = l.phase(o.Before)
+	r.Before = l.phase(o.Before, firstMost)
 	valve.Shut()
-	r.During = l.phase(o.During)
+	r.During = l.phase(o.During, 0)
 	r.Held = valve.Held()
 	err = profileHeap(o.HeapProfile)
 	valve.Open()
-	r.After = l.phase(o.After)
+	r.After = l.phase(o.After, firstMost)
 	err = errors.Join(err, l.stop())
 	r.Ledgers, r.Changes = l.ledgers, l.changes
 	return errors.Join(err, c.Close(), context.Cause(ctx))
