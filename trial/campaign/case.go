@@ -37,7 +37,7 @@ type Case struct {
 // Plan is the plan to run the trial with again. Nil: it is drawn from the seed once more, because nothing came back
 // that could tell it.
 func (c *Case) Plan() *faults.Plan {
-	if c.Kind == Hang || c.Kind == Died || c.Kind == Nondeterminism {
+	if f := (failure{kind: c.Kind}); f.noAnswer() {
 		return nil
 	}
 	plan := c.Result.Plan

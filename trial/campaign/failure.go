@@ -28,6 +28,9 @@ type failure struct {
 	output    string       // hang, died: what the worker said last
 }
 
+// group is where the failure belongs.
+func (f *failure) group() groupKey { return groupKey{f.kind, f.checker, f.signature} }
+
 // failureOf is a trial that failed. Its first finding names it: later ones are often consequences.
 func failureOf(r *trial.Result) failure {
 	f := failure{kind: Kind(r.Verdict), signature: string(r.Verdict), result: *r}
@@ -38,7 +41,47 @@ func failureOf(r *trial.Result) failure {
 			f.signature = first.Signature
 		}
 	}
+	if r.Verdict == trial.Crashed {
+		if frames := panicFrames(f.text); len(frames) > 0 {
+			f.signature = "panic in " + strings.Join(frames, ", called by ")
+		}
+	}
 	return f
+}
+
+// panicFrames are the innermost of our functions below a panic. A panic is known by them and not by its words, which name
+// entries, indexes and lengths of this one trial.
+func panicFrames(text string) []string {
+	_, stack, found := strings.Cut(text, "\npanic(")
+	if !found {
+		return nil
+	}
+	var frames []string
+	for line := range strings.Lines(stack) {
+		if line == "\n" {
+			break // another stack may follow
+		}
+		function, ours := ourFunction(line)
+		if ours && !strings.HasPrefix(function, "lakebed/internal/") && !strings.HasPrefix(function, "lakebed/sim.") {
+			frames = append(frames, strings.TrimPrefix(function, "lakebed/"))
+		}
+		if len(frames) == framesOfPanicMax {
+			break
+		}
+	}
+	return frames
+}
+
+// ourFunction is the function that a line of a stack names, if it is one of this module.
+func ourFunction(line string) (function string, ours bool) {
+	if !strings.HasPrefix(line, "lakebed/") {
+		return "", false
+	}
+	function = strings.TrimSpace(line)
+	if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
+		function = function[:arguments]
+	}
+	return function, true
 }
 
 func nondeterminismOf(j job, second *trial.Result) failure {
@@ -101,11 +144,7 @@ func busyPlace(stacks string) string {
 			continue
 		}
 		for line := range strings.Lines(frames) {
-			if strings.HasPrefix(line, "lakebed/") && !strings.Contains(line, "campaign.dumpOnQuit") {
-				function := strings.TrimSpace(line)
-				if arguments := strings.LastIndexByte(function, '('); arguments > 0 {
-					function = function[:arguments]
-				}
+			if function, ours := ourFunction(line); ours && !strings.Contains(line, "campaign.dumpOnQuit") && !strings.Contains(line, "campaign.endWithParent") {
 				return function
 			}
 		}

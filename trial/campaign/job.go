@@ -3,6 +3,7 @@ package campaign
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"lakebed/faults"
 	"lakebed/sim"
@@ -13,8 +14,8 @@ import (
 type purpose string
 
 const (
-	sweep      purpose = "sweep"      // one of the campaign's seeds
-	again      purpose = "again"      // a seed for the second time
+	sweep      purpose = "seed"       // one of the campaign's seeds
+	again      purpose = "again"      // a seed for the second time, or one more
 	canary     purpose = "canary"     // a trial that should fail
 	divergence purpose = "divergence" // where do two runs of a seed part?
 )
@@ -27,9 +28,11 @@ type job struct {
 	Defect   string  `json:"defect,omitempty"`
 
 	// The rest stays with the parent.
-	twice     bool        // to be run again
-	avoid     int64       // the process that must not run it, because it ran it before
+	avoid     []int64     // the processes that should not run it, because they ran it before
 	first     fingerprint // what the first run gave
+	failed    groupKey    // the group of the first run, if that failed
+	replay    int         // how many runs there were after the first one
+	more      int         // how many are to follow this one
 	signature string      // of the failure that a bisection is to explain
 }
 
@@ -43,6 +46,7 @@ type answer struct {
 	Ready      bool          `json:"ready,omitempty"`
 	Result     *trial.Result `json:"result,omitempty"`
 	Divergence string        `json:"divergence,omitempty"`
+	CPU        time.Duration `json:"cpu_nanos,omitempty"`
 }
 
 // fingerprint is what two runs of a trial must have in common. The verdict belongs to it: a checker that judges one
@@ -69,15 +73,17 @@ func (c Catalogue) do(j job) (answer, error) {
 		return answer{}, err
 	}
 	o := trial.Options{Scenario: scenario, Seed: j.Seed, Defect: j.Defect}
+	before := ownCPU()
 	if j.Purpose == divergence {
-		return answer{Divergence: c.firstDivergence(o)}, nil
+		text := c.firstDivergence(o)
+		return answer{Divergence: text, CPU: ownCPU() - before}, nil
 	}
 	result := c.Run(o)
 	result.Scenario, result.Seed = scenario.Name, j.Seed
 	if !result.Failed() || j.Purpose == canary {
 		result.Plan = faults.Plan{} // nobody asks for it, and it is most of the line
 	}
-	return answer{Result: &result}, nil
+	return answer{Result: &result, CPU: ownCPU() - before}, nil
 }
 
 // firstDivergence is the text that goes with two runs of a seed that differ.

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -15,29 +16,45 @@ type mix struct {
 	total     uint64
 }
 
-// newMix takes the scenarios that are named, or all that have a weight.
-func newMix(c Catalogue, names []string) (mix, error) {
+// newMix takes the scenarios that are named, or all that have a weight. Weights replace those of the catalogue: zero
+// leaves a scenario out, and one that is not in the default mix comes in.
+func newMix(c Catalogue, names []string, weights map[string]int64) (mix, error) {
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		if _, err := c.findSound(name); err != nil {
+			return mix{}, err
+		}
+		if weight := weights[name]; weight < 0 || weight > weightMax {
+			return mix{}, fmt.Errorf("%w: the weight of %s is from 0 to %d, not %d", ErrUsage, name, weightMax, weight)
+		}
+		if len(names) > 0 && !slices.Contains(names, name) {
+			return mix{}, fmt.Errorf("%w: %s has a weight and is not among the scenarios to run", ErrUsage, name)
+		}
+	}
 	var m mix
 	if len(names) == 0 {
 		for _, s := range c.Scenarios {
-			if s.Weight > 0 && !s.Canary {
-				m.add(s)
+			weight, asked := weights[s.Name]
+			if !asked {
+				weight = int64(s.Weight)
+			}
+			if !s.Canary {
+				m.add(s, uint64(weight))
 			}
 		}
 	}
 	for _, name := range names {
-		s, err := c.find(name)
+		s, err := c.findSound(name)
 		if err != nil {
 			return mix{}, err
-		}
-		if s.Canary {
-			return mix{}, fmt.Errorf("%w: %s is a canary, which is meant to fail and runs beside every campaign; "+
-				"see one of its trials with: simrun replay 1 --scenario %s", ErrUsage, name, name)
 		}
 		if slices.ContainsFunc(m.scenarios, func(other trial.Scenario) bool { return other.Name == name }) {
 			return mix{}, fmt.Errorf("%w: scenario %s is named twice", ErrUsage, name)
 		}
-		m.add(s)
+		weight, asked := weights[name]
+		if !asked {
+			weight = int64(max(s.Weight, 1)) // who names one without a weight wants it to run
+		}
+		m.add(s, uint64(weight))
 	}
 	if m.total == 0 {
 		return mix{}, fmt.Errorf("%w: no scenario to run", ErrUsage)
@@ -45,9 +62,11 @@ func newMix(c Catalogue, names []string) (mix, error) {
 	return m, nil
 }
 
-// add gives a scenario its share. One without a weight is not in the default mix; who names it wants it to run.
-func (m *mix) add(s trial.Scenario) {
-	weight := uint64(max(s.Weight, 1))
+// add gives a scenario its share, if it has any.
+func (m *mix) add(s trial.Scenario, weight uint64) {
+	if weight == 0 {
+		return
+	}
 	m.scenarios = append(m.scenarios, s)
 	m.weights = append(m.weights, weight)
 	m.total += weight
@@ -86,6 +105,16 @@ func (c Catalogue) find(name string) (trial.Scenario, error) {
 		return trial.Scenario{}, fmt.Errorf("%w: no scenario %q; did you mean %s?", ErrUsage, name, near)
 	}
 	return trial.Scenario{}, fmt.Errorf("%w: no scenario %q; there are: %s", ErrUsage, name, joinNames(names))
+}
+
+// findSound looks up a scenario that is not meant to fail.
+func (c Catalogue) findSound(name string) (trial.Scenario, error) {
+	s, err := c.find(name)
+	if err == nil && s.Canary {
+		return s, fmt.Errorf("%w: %s is a canary, which is meant to fail and runs beside every campaign; "+
+			"see one of its trials with: simrun replay 1 --scenario %s", ErrUsage, name, name)
+	}
+	return s, err
 }
 
 // canaries are the scenarios that must fail.

@@ -8,7 +8,7 @@ import (
 
 // TestTheDefaultMixSharesSeedsByWeight: three to one, and none to scenarios without a weight.
 func TestTheDefaultMixSharesSeedsByWeight(t *testing.T) {
-	m, err := newMix(fakeCatalogue(), nil)
+	m, err := newMix(fakeCatalogue(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

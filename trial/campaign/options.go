@@ -3,6 +3,7 @@ package campaign
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"lakebed/trial"
@@ -35,6 +36,15 @@ const (
 	startPatience       = 30 * time.Second
 	endPatience         = 5 * time.Second
 	excerptHalfMaxBytes = 64 << 10
+	replaysOfNewMax     = 2       // runs that follow the first failure of each group
+	shardsMax           = 100_000 // as many as an Indexed Job of Kubernetes may complete
+	weightMax           = 1_000_000
+	logBufferBytes      = 64 << 10
+	lineMaxBytes        = 64 << 20 // of a log; the longest hold the plan or the stacks of a failure
+	programDigestBytes  = 16
+	framesOfPanicMax    = 3  // functions that name a panic
+	missingListedMax    = 20 // shards that a refusal lists
+	orphanPoll          = 20 * time.Millisecond
 )
 
 // Runner runs one trial.
@@ -52,9 +62,14 @@ type Options struct {
 	Catalogue Catalogue
 	// Scenarios are the names of those to run, by their weights. Empty: the default mix of all that have a weight.
 	Scenarios []string
+	// Weights replace those of the catalogue, by name. A weight of zero leaves a scenario out.
+	Weights map[string]int64
+	// Shard is the part of the campaign to run. Zero: all of it.
+	Shard Shard
 	// Seed is the first seed; the others follow.
 	Seed uint64
-	// Seeds and Time end the campaign, whichever comes first. Zero: no such bound; one of them must be there.
+	// Seeds and Time end the campaign, whichever comes first. Zero: no such bound; one of them must be there. Seeds are
+	// those of all shards.
 	Seeds int64
 	Time  time.Duration
 	// Workers is how many processes run trials. Zero: they run here, one after the other.
@@ -67,8 +82,15 @@ type Options struct {
 	HangAfter time.Duration
 	// Out is the directory for the files of failures. It is made when there are any. Empty: no files.
 	Out string
+	// Log is the file of the campaign's lines, see the package's comment. If there is one already, the campaign goes on
+	// where that ends. Empty: none.
+	Log string
 	// Defect is a planted bug to run all trials with. Empty: none.
 	Defect string
+	// Shrink makes failures smaller once all trials have run, for as long as ShrinkBudget in all. Nil, or zero: nothing is
+	// shrunk. It needs Out.
+	Shrink       Shrinker
+	ShrinkBudget time.Duration
 	// Watch is told after each seed. Calls do not overlap.
 	Watch func(Progress)
 }
@@ -84,15 +106,20 @@ type Progress struct {
 
 func (o *Options) check() error {
 	switch {
-	case o.Seeds < 0 || o.Time < 0 || o.HangAfter < 0 || o.CanarySeeds < 0 || o.Workers < 0:
-		return fmt.Errorf("%w: seeds, time, hang guard, canary seeds and workers cannot be negative", ErrUsage)
+	case o.Seeds < 0 || o.Time < 0 || o.HangAfter < 0 || o.CanarySeeds < 0 || o.Workers < 0 || o.ShrinkBudget < 0:
+		return fmt.Errorf("%w: seeds, time, hang guard, canary seeds, shrink budget and workers cannot be negative", ErrUsage)
 	case o.Seeds == 0 && o.Time == 0:
 		return fmt.Errorf("%w: a campaign needs an end: a number of seeds, a time, or both", ErrUsage)
+	case o.Seeds > math.MaxInt64-shardsMax:
+		return fmt.Errorf("%w: %d seeds are more than any campaign can run", ErrUsage, o.Seeds)
 	case o.Workers > 0 && len(o.WorkerCommand) == 0:
 		return fmt.Errorf("%w: %d workers and no command that starts one", ErrUsage, o.Workers)
 	}
 	if o.HangAfter == 0 {
 		o.HangAfter = HangAfterDefault
 	}
-	return nil
+	if o.Shard == (Shard{}) {
+		o.Shard = wholeCampaign
+	}
+	return o.Shard.check()
 }

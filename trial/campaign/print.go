@@ -37,6 +37,9 @@ func (s *Summary) headline() string {
 		found = plural(s.Violations, "violation") + " of " + plural(int64(len(s.Failures)), "kind")
 	}
 	line := fmt.Sprintf("%s: %s, %s in %s", strings.ToUpper(string(s.Outcome)), plural(s.Seeds, "seed"), found, duration(s.WallSeconds))
+	if s.Shard != "" {
+		line += ", shard " + s.Shard
+	}
 	if s.Defect != "" {
 		line += ", with defect " + s.Defect
 	}
@@ -56,9 +59,27 @@ func (g *Group) write(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s events", thousands(g.Events))
 	}
 	fmt.Fprintf(b, "\n  again     %s\n", g.Replay)
+	if g.Replays > 0 {
+		fmt.Fprintf(b, "  replayed  %s\n", g.replayed())
+	}
 	if g.File != "" {
 		fmt.Fprintf(b, "  case      %s\n", g.File)
 	}
+	if g.Smaller != "" {
+		fmt.Fprintf(b, "  smaller   %s\n", g.Smaller)
+	}
+}
+
+// replayed says what became of the first failures when they ran again.
+func (g *Group) replayed() string {
+	times := "once more"
+	if g.Replays > 1 {
+		times = thousands(g.Replays) + " more times"
+	}
+	if g.Flaky > 0 {
+		return fmt.Sprintf("%s, and %s gave something else: FLAKY, which is a failure of determinism", times, thousands(g.Flaky))
+	}
+	return times + ", alike"
 }
 
 const (
@@ -87,12 +108,19 @@ func (s *Summary) figures() []figure {
 	perCPU := func(value string) string { return value + " a CPU second" }
 	figures := []figure{
 		{"client operations", thousands(s.ClientOperations), fmt.Sprintf("%.1f in the mean seed", s.OperationsMean)},
-		{"effective faults", thousands(total(s.Faults)), fmt.Sprintf("%.1f in the mean seed", s.FaultsMean)},
-		{"events", thousands(s.Events), perCPU(thousands(int64(s.EventsPerCPU)))},
-		{"simulated time", duration(s.SimulatedSeconds), perCPU(duration(s.SimulatedPerCPU))},
+		{"effective faults", thousands(total(s.Faults)), fmt.Sprintf("%.1f in the mean seed, %s without split reads", s.FaultsMean, perCPU(thousands(int64(s.FaultsPerCPU))))},
+		{"crash points", thousands(crashes(s.Faults)), fmt.Sprintf("%.1f a CPU second", s.CrashesPerCPU)},
+		{"events", thousands(s.Events), fmt.Sprintf("%s, %s a second", perCPU(thousands(int64(s.EventsPerCPU))), thousands(int64(s.EventsPerWall)))},
+		{"simulated time", duration(s.SimulatedSeconds), fmt.Sprintf("%s, %.0f times as fast as the clock", perCPU(duration(s.SimulatedPerCPU)), s.SimulatedRatio)},
 		{"CPU time", duration(s.CPUSeconds), fmt.Sprintf("%s, %.1f seeds a second", workers(s.Workers), s.SeedsPerSecond)},
 		{"distinct traces", thousands(s.DistinctHashes), "of " + thousands(s.Seeds)},
 		{"ran twice", thousands(s.DeterminismChecked), s.equality()},
+	}
+	if s.Merged > 0 {
+		figures = append(figures, figure{"merged", thousands(int64(s.Merged)), "shards, whose wall time is added up"})
+	}
+	if s.Resumed > 0 {
+		figures = append(figures, figure{"resumed", thousands(s.Resumed), "seeds were run before and taken from the log"})
 	}
 	for _, c := range s.Canaries {
 		if c.Seeds > 0 {
@@ -130,6 +158,9 @@ func (s *Summary) equality() string {
 func (s *Summary) next() string {
 	switch s.Outcome {
 	case Passed:
+		if s.Shard != "" {
+			return "go run ./cmd/simrun campaign merge FILE…   # the logs of all shards"
+		}
 		return fmt.Sprintf("go run ./cmd/simrun campaign --seed %d   # the seeds after these", s.FirstSeed+uint64(s.Seeds))
 	case Broken:
 		first := s.Failures[0]

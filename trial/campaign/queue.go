@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +18,8 @@ type queue struct {
 	ended       bool
 }
 
-func newQueue(fresh source, workers int) *queue {
-	q := &queue{fresh: fresh, workers: max(workers, 1)}
+func newQueue(b *book, workers int) *queue {
+	q := &queue{fresh: newSource(b), follow: b.unanswered(), workers: max(workers, 1)}
 	q.change = sync.NewCond(&q.mutex)
 	return q
 }
@@ -46,7 +47,9 @@ func (q *queue) batch(worker int64) []job {
 	var batch []job
 	kept := q.follow[:0]
 	for _, j := range q.follow {
-		if len(batch) < batchMax && (j.avoid != worker || q.workers == 1) {
+		// Where there are not enough processes, the one that ran the seed first is the one to avoid.
+		avoid := j.avoid[:min(len(j.avoid), q.workers-1)]
+		if len(batch) < batchMax && !slices.Contains(avoid, worker) {
 			batch = append(batch, j)
 		} else {
 			kept = append(kept, j)
@@ -92,23 +95,28 @@ func (q *queue) end() {
 
 // source yields the jobs that the options ask for: the canaries, then seed after seed.
 type source struct {
+	header   Header
 	mix      mix
-	defect   string
 	canaries []job
-	seed     uint64 // the next one
-	given    int64
-	most     int64     // zero: no bound
-	deadline time.Time // zero: none
+	done     map[uint64]struct{} // seeds that were run before this process began; nil: none
+	offset   uint64              // of the next seed from the first one
+	most     uint64              // the offset at which to end; zero: no bound
+	deadline time.Time           // zero: none
 }
 
-func newSource(o Options, m mix, start time.Time) source {
-	s := source{mix: m, defect: o.Defect, seed: o.Seed, most: o.Seeds}
-	if o.Time > 0 {
-		s.deadline = start.Add(o.Time)
+// newSource yields what the book lacks.
+func newSource(b *book) source {
+	h := b.header
+	s := source{header: h, mix: b.mix, done: maps.Clone(b.done), offset: uint64(h.Shard.Index - 1), most: uint64(h.Seeds)}
+	if h.Time > 0 {
+		s.deadline = b.begin.Add(h.Time)
 	}
-	for _, scenario := range o.Catalogue.canaries() {
-		for i := range o.CanarySeeds {
-			s.canaries = append(s.canaries, job{Purpose: canary, Scenario: scenario.Name, Seed: o.Seed + uint64(i), Defect: o.Defect})
+	for _, name := range h.Canaries {
+		for i := range uint64(h.CanarySeeds) {
+			j := job{Purpose: canary, Scenario: name, Seed: h.FirstSeed + i, Defect: h.Defect}
+			if _, done := b.canaries[jobKey{canary, name, j.Seed}]; !done && h.hasCanary(j.Seed) {
+				s.canaries = append(s.canaries, j)
+			}
 		}
 	}
 	slices.Reverse(s.canaries) // they are taken from the end
@@ -121,16 +129,17 @@ func (s *source) next() (job, bool) {
 		s.canaries = s.canaries[:last]
 		return j, true
 	}
-	if s.most > 0 && s.given >= s.most || !s.deadline.IsZero() && !time.Now().Before(s.deadline) {
-		return job{}, false
+	for s.most == 0 || s.offset < s.most {
+		if !s.deadline.IsZero() && !time.Now().Before(s.deadline) {
+			break
+		}
+		seed := s.header.FirstSeed + s.offset
+		s.offset += uint64(s.header.Shard.Of)
+		if _, done := s.done[seed]; !done {
+			return job{Purpose: sweep, Scenario: s.mix.of(seed).Name, Seed: seed, Defect: s.header.Defect}, true
+		}
 	}
-	j := job{
-		Purpose: sweep, Scenario: s.mix.of(s.seed).Name, Seed: s.seed, Defect: s.defect,
-		twice: s.given%twiceEvery == 0,
-	}
-	s.seed++
-	s.given++
-	return j, true
+	return job{}, false
 }
 
 // batchSize gets smaller towards the end, so that no worker is left with a full batch while others have none.
@@ -138,6 +147,6 @@ func (s *source) batchSize(workers int) int {
 	if s.most == 0 {
 		return batchMax
 	}
-	share := (s.most - s.given) / int64(2*workers)
-	return int(min(max(share, 1), batchMax))
+	left := (s.most - min(s.offset, s.most)) / uint64(s.header.Shard.Of)
+	return int(min(max(left/uint64(2*workers), 1), batchMax))
 }

@@ -8,11 +8,12 @@ import (
 func queueOf(t *testing.T, seeds int64, workers int) *queue {
 	t.Helper()
 	o := options("good", seeds)
-	m, err := newMix(o.Catalogue, o.Scenarios)
+	m, err := newMix(o.Catalogue, o.Scenarios, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newQueue(newSource(o, m, time.Now()), workers)
+	o.Shard = wholeCampaign
+	return newQueue(newBook(headerOf(&o, &m), newTally(Header{}, nil)), workers)
 }
 
 // TestASecondRunWaitsForAnotherWorker, and the one that ran it first waits until it is settled.
@@ -21,7 +22,7 @@ func TestASecondRunWaitsForAnotherWorker(t *testing.T) {
 	if batch := q.take(1); len(batch) != 1 {
 		t.Fatalf("got %v", batch)
 	}
-	q.settle(job{Purpose: again, Seed: 1, avoid: 1})
+	q.settle(job{Purpose: again, Seed: 1, avoid: []int64{1}})
 	ended := make(chan []job)
 	go func() { ended <- q.take(1) }()
 	select {
@@ -48,8 +49,8 @@ func TestBatchesGetSmallTowardsTheEnd(t *testing.T) {
 	for batch := q.take(1); batch != nil; batch = q.take(1) {
 		sizes = append(sizes, len(batch))
 		for _, j := range batch {
-			if j.Seed != next || j.twice != (next%twiceEvery == 1) {
-				t.Errorf("got seed %d, want %d; to run twice: %v", j.Seed, next, j.twice)
+			if j.Seed != next {
+				t.Errorf("got seed %d, want %d", j.Seed, next)
 			}
 			next++
 			q.settle()

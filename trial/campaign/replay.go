@@ -132,7 +132,7 @@ func (o *ReplayOptions) scenario(name string, seed uint64) (trial.Scenario, erro
 	if name != "" {
 		return o.Catalogue.find(name)
 	}
-	m, err := newMix(o.Catalogue, nil)
+	m, err := newMix(o.Catalogue, nil, nil)
 	if err != nil {
 		return trial.Scenario{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"lakebed/sim"
 )
 
 // Outcome is a campaign in one word.
@@ -22,6 +24,9 @@ const (
 type Summary struct {
 	Outcome     Outcome `json:"outcome"`
 	FirstSeed   uint64  `json:"first_seed"`
+	Shard       string  `json:"shard,omitempty"`         // such as 2/8, of a campaign that is spread
+	Merged      int     `json:"merged_shards,omitempty"` // this is the sum of so many
+	Resumed     int64   `json:"resumed_seeds,omitempty"` // of the seeds, those that an earlier process ran
 	Workers     int     `json:"workers"`
 	Interrupted bool    `json:"interrupted"` // ended from outside: what was not finished is not counted
 	Defect      string  `json:"defect,omitempty"`
@@ -54,6 +59,10 @@ type Summary struct {
 	CPUSeconds      float64  `json:"cpu_seconds"`
 	EventsPerCPU    float64  `json:"events_per_cpu_second"`
 	SimulatedPerCPU float64  `json:"simulated_seconds_per_cpu_second"`
+	FaultsPerCPU    float64  `json:"faults_per_cpu_second"`       // effective ones, without split reads
+	CrashesPerCPU   float64  `json:"crash_points_per_cpu_second"` // at which a process or machine died
+	EventsPerWall   float64  `json:"events_per_wall_second"`
+	SimulatedRatio  float64  `json:"simulated_per_wall"`
 	SeedsPerSecond  float64  `json:"seeds_per_wall_second"`
 	Failures        []Group  `json:"failures"`
 	Notes           []string `json:"notes"`
@@ -87,26 +96,41 @@ func (s *Summary) ExitCode() int {
 	}
 }
 
-// finish closes the books. Nothing may be counted afterwards.
-func (t *tally) finish(interrupted bool) *Summary {
+// Timeless is the summary without what depends on the machine, on its clock, on how the work was spread, and on which of
+// many equal failures ran twice. It is equal for equal campaigns, whether they ran at once, in shards, or were killed
+// and went on.
+func (s *Summary) Timeless() Summary {
+	c := *s
+	c.Shard, c.Merged, c.Resumed, c.Workers, c.DeterminismChecked = "", 0, 0, 0, 0
+	c.WallSeconds, c.CPUSeconds, c.EventsPerCPU, c.SimulatedPerCPU, c.FaultsPerCPU, c.CrashesPerCPU = 0, 0, 0, 0, 0, 0
+	c.EventsPerWall, c.SimulatedRatio, c.SeedsPerSecond = 0, 0, 0
+	c.Failures = slices.Clone(s.Failures)
+	for i := range c.Failures {
+		c.Failures[i].Replays, c.Failures[i].File, c.Failures[i].Smaller = 0, "", ""
+	}
+	return c
+}
+
+// finish closes the books, wall being how long it all took. Nothing may be counted afterwards.
+func (t *tally) finish(interrupted bool, wall time.Duration) *Summary {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	s := &t.summary
-	s.FirstSeed, s.Workers, s.Defect, s.Build = t.options.Seed, t.options.Workers, t.options.Defect, ThisBuild()
+	s.FirstSeed, s.Defect, s.Build = t.header.FirstSeed, t.header.Defect, t.header.Build
+	if !t.header.Shard.whole() {
+		s.Shard = t.header.Shard.String()
+	}
 	s.DistinctHashes = int64(len(t.hashes))
-	t.measure()
+	t.measure(wall)
 	for _, g := range t.groups {
 		s.Failures = append(s.Failures, *g)
 	}
 	slices.SortFunc(s.Failures, func(a, b Group) int { return byGravity(&a, &b) })
-	if t.early != "" {
-		s.Notes = append(s.Notes, t.early)
-	}
+	s.Notes = append(s.Notes, t.early...)
 	if s.Interrupted = interrupted; interrupted {
 		s.Notes = append(s.Notes, "interrupted: trials that were not finished are not counted, and states that were not reached prove nothing")
 	}
-	blind := t.judgeCanaries()
-	weak := t.judgeMarks()
+	blind, weak := t.judgeReach()
 	s.Outcome = outcome(s.Violations > 0, interrupted, blind, weak)
 	return s
 }
@@ -127,15 +151,19 @@ func outcome(broken, interrupted, blind, weak bool) Outcome {
 	}
 }
 
-func (t *tally) measure() {
+func (t *tally) measure(wall time.Duration) {
 	s := &t.summary
 	s.SimulatedSeconds = s.simulated.Seconds()
-	s.WallSeconds, s.CPUSeconds = time.Since(t.start).Seconds(), t.cpu.Seconds()
+	s.WallSeconds, s.CPUSeconds = wall.Seconds(), t.cpu.Seconds()
 	if s.CPUSeconds > 0 {
 		s.EventsPerCPU = float64(t.executed.events) / s.CPUSeconds
 		s.SimulatedPerCPU = t.executed.simulated.Seconds() / s.CPUSeconds
+		s.FaultsPerCPU = float64(t.executed.faults) / s.CPUSeconds
+		s.CrashesPerCPU = float64(t.executed.crashes) / s.CPUSeconds
 	}
 	if s.WallSeconds > 0 {
+		s.EventsPerWall = float64(t.executed.events) / s.WallSeconds
+		s.SimulatedRatio = t.executed.simulated.Seconds() / s.WallSeconds
 		s.SeedsPerSecond = float64(s.Seeds) / s.WallSeconds
 	}
 	if s.Seeds > 0 {
@@ -152,10 +180,46 @@ func total(counts map[string]int64) int64 {
 	return sum
 }
 
+// crashes are the effects that are points of a program's work at which it died.
+func crashes(effects map[string]int64) int64 {
+	return effects[sim.EffectCrash] + effects[sim.EffectPowerCut]
+}
+
+// deliberate are the effects that a plan or a world does to a node on purpose. Networks split reads all the time, and that
+// count would drown the others.
+func deliberate(effects map[string]int64) int64 {
+	return total(effects) - effects[sim.EffectSplitRead]
+}
+
+// judgeReach judges what only a whole campaign can be held to: a shard has too few canaries and seeds to reach all that
+// the campaign must.
+func (t *tally) judgeReach() (blind, weak bool) {
+	if t.header.Shard.whole() {
+		return t.judgeCanaries(), t.judgeMarks()
+	}
+	s := &t.summary
+	s.MarksRequired, s.MarksMissing = len(t.header.Marks), t.missing()
+	s.CanaryCaught = len(s.Canaries) > 0 && !slices.ContainsFunc(s.Canaries, func(c Canary) bool { return c.Caught == 0 })
+	s.Notes = append(s.Notes, fmt.Sprintf("shard %s: canaries and rare states are judged when all shards are merged", s.Shard))
+	return false, false
+}
+
+// missing are the required rare states that were not reached.
+func (t *tally) missing() []string {
+	missing := []string{}
+	for _, name := range t.header.Marks {
+		if t.summary.Marks[name] == 0 {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
 // judgeCanaries reports whether the campaign cannot see what it should.
 func (t *tally) judgeCanaries() (blind bool) {
 	s := &t.summary
-	if len(s.Canaries) == 0 || t.options.CanarySeeds == 0 {
+	if len(s.Canaries) == 0 || t.header.CanarySeeds == 0 {
 		s.Notes = append(s.Notes, "no canary ran: nothing shows that a broken promise would have been seen")
 		return false
 	}
@@ -174,13 +238,7 @@ func (t *tally) judgeCanaries() (blind bool) {
 // scenarios may be unable to reach some, so they are told and not held to it.
 func (t *tally) judgeMarks() (weak bool) {
 	s := &t.summary
-	s.MarksRequired = len(t.options.Catalogue.RequiredMarks)
-	for _, name := range t.options.Catalogue.RequiredMarks {
-		if s.Marks[name] == 0 {
-			s.MarksMissing = append(s.MarksMissing, name)
-		}
-	}
-	slices.Sort(s.MarksMissing)
+	s.MarksRequired, s.MarksMissing = len(t.header.Marks), t.missing()
 	if s.Seeds == 0 {
 		s.Notes = append(s.Notes, "no seed was finished: nothing was checked")
 		return true
@@ -188,8 +246,8 @@ func (t *tally) judgeMarks() (weak bool) {
 	if len(s.MarksMissing) == 0 {
 		return false
 	}
-	asked := max(t.options.Seeds, s.Seeds)
-	weak = len(t.options.Scenarios) == 0 && asked >= strongSeedsMin
+	asked := max(t.header.Seeds, s.Seeds)
+	weak = t.header.isDefaultMix() && asked >= strongSeedsMin
 	degree := "not reached by so few seeds or these scenarios"
 	if weak {
 		degree = "weak campaign, it never reached"

@@ -87,7 +87,7 @@ func TestASummaryReadsWithTheCommandThatShowsTheFailure(t *testing.T) {
 	for _, want := range []string{
 		"BROKEN: 100 seeds, 32 violations of 2 kinds in ",
 		"\nVIOLATION: acked entry is absent (20 seeds, checker log)\n  entry 100\n  shortest  seed 100 of bad, 9,900 events\n" +
-			"  again     go run ./cmd/simrun replay 100 --scenario bad\n  case      " + o.Out,
+			"  again     go run ./cmd/simrun replay 100 --scenario bad\n  replayed  6 more times, alike\n  case      " + o.Out,
 		"\n  client operations  ", "\neffective faults\n  power-cut  200\n  reset      100\n",
 		"\nnext: go run ./cmd/simrun replay 100 --scenario bad --trace\n",
 	} {

@@ -11,18 +11,20 @@ import (
 // tally adds up answers as they come in, from all workers.
 type tally struct {
 	mutex    sync.Mutex
-	options  *Options
+	header   Header
+	watcher  func(Progress) // nil: none
 	start    time.Time
 	summary  Summary
 	hashes   map[uint64]struct{}
 	groups   map[groupKey]*Group
 	executed executed
 	cpu      time.Duration
-	early    string // why the campaign stopped before its end, if it did
+	early    []string // why the campaign stopped before its end, if it did
 }
 
 type groupKey struct {
 	kind      Kind
+	checker   string
 	signature string
 }
 
@@ -30,22 +32,24 @@ type groupKey struct {
 type executed struct {
 	events    int64
 	simulated time.Duration
+	faults    int64
+	crashes   int64
 }
 
-func newTally(o *Options, start time.Time) *tally {
-	t := &tally{options: o, start: start, hashes: map[uint64]struct{}{}, groups: map[groupKey]*Group{}}
+func newTally(h Header, watcher func(Progress)) *tally {
+	t := &tally{header: h, watcher: watcher, start: time.Now(), hashes: map[uint64]struct{}{}, groups: map[groupKey]*Group{}}
 	s := &t.summary
 	s.Faults, s.Marks, s.Answers = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	s.Scenarios, s.Verdicts = map[string]int64{}, map[string]int64{}
 	s.Canaries, s.Failures, s.Notes, s.MarksMissing = []Canary{}, []Group{}, []string{}, []string{}
-	for _, c := range o.Catalogue.canaries() {
-		s.Canaries = append(s.Canaries, Canary{Scenario: c.Name})
+	for _, name := range h.Canaries {
+		s.Canaries = append(s.Canaries, Canary{Scenario: name})
 	}
 	return t
 }
 
-// sweep counts one of the campaign's seeds. It reports whether the trial is worth a second run for what came out.
-func (t *tally) sweep(r *trial.Result) (suspicious bool) {
+// sweep counts one of the campaign's seeds. If it failed, it tells the group of its failure and that it is the nth there.
+func (t *tally) sweep(r *trial.Result) (failed groupKey, nth int64) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.execute(r)
@@ -61,10 +65,11 @@ func (t *tally) sweep(r *trial.Result) (suspicious bool) {
 	merge(s.Answers, r.Answers)
 	t.hashes[r.Hash] = struct{}{}
 	if r.Failed() {
-		suspicious = t.record(failureOf(r)).Count <= twiceFailuresMax
+		f := failureOf(r)
+		failed, nth = f.group(), t.record(f).Count
 	}
 	t.watch()
-	return suspicious
+	return failed, nth
 }
 
 func merge(into, from map[string]int64) {
@@ -76,6 +81,8 @@ func merge(into, from map[string]int64) {
 func (t *tally) execute(r *trial.Result) {
 	t.executed.events += r.Events
 	t.executed.simulated += r.Simulated
+	t.executed.faults += deliberate(r.Effects)
+	t.executed.crashes += crashes(r.Effects)
 }
 
 // again compares the second run of a seed with its first. It returns the signature of the failure if they differ.
@@ -83,9 +90,18 @@ func (t *tally) again(j job, r *trial.Result) (signature string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.execute(r)
-	t.summary.DeterminismChecked++
+	if j.replay == 0 {
+		t.summary.DeterminismChecked++ // a seed, however often it runs
+	}
+	g := t.groups[j.failed] // nil: the first run did not fail
+	if g != nil {
+		g.Replays++
+	}
 	if fingerprintOf(r) == j.first {
 		return ""
+	}
+	if g != nil {
+		g.Flaky++
 	}
 	t.summary.Nondeterministic++
 	f := nondeterminismOf(j, r)
@@ -98,7 +114,7 @@ func (t *tally) again(j job, r *trial.Result) (signature string) {
 func (t *tally) diverged(j job, text string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	g := t.groups[groupKey{Nondeterminism, j.signature}]
+	g := t.groups[groupKey{kind: Nondeterminism, signature: j.signature}]
 	if g.Divergence == "" || g.Seed == j.Seed {
 		g.Divergence = fmt.Sprintf("seed %d of %s: %s", j.Seed, j.Scenario, text)
 	}
@@ -135,24 +151,24 @@ func (t *tally) lose(l *loss) {
 }
 
 func (t *tally) record(f failure) *Group {
-	key := groupKey{f.kind, f.signature}
+	key := f.group()
 	g := t.groups[key]
 	if g == nil {
 		g = &Group{}
 		t.groups[key] = g
 	}
-	g.add(f, t.options.Defect)
+	g.add(f, t.header.Defect)
 	t.summary.Violations++
 	return g
 }
 
 func (t *tally) watch() {
-	if t.options.Watch == nil {
+	if t.watcher == nil {
 		return
 	}
-	t.options.Watch(Progress{
-		Seeds: t.summary.Seeds, SeedsMax: t.options.Seeds, Violations: t.summary.Violations,
-		Elapsed: time.Since(t.start), TimeMax: t.options.Time,
+	t.watcher(Progress{
+		Seeds: t.summary.Seeds, SeedsMax: t.header.Shard.share(t.header.Seeds), Violations: t.summary.Violations,
+		Elapsed: time.Since(t.start), TimeMax: t.header.Time,
 	})
 }
 
@@ -167,5 +183,5 @@ func (t *tally) spent(cpu time.Duration) {
 func (t *tally) stopped(format string, args ...any) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.early = fmt.Sprintf(format, args...)
+	t.early = append(t.early, fmt.Sprintf(format, args...))
 }

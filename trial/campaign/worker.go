@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // dumpMaxBytes bounds the stacks that a hung worker writes.
@@ -22,7 +23,25 @@ func ServeProcess(c Catalogue) error {
 	dumpOnQuit()
 	answers := os.Stdout
 	os.Stdout = os.Stderr // a stray print must not look like an answer
-	return Serve(os.Stdin, answers, c)
+	return Serve(endWithParent(os.Stdin), answers, c)
+}
+
+// endWithParent passes on what a parent writes, and ends this process when the parent is gone. A parent that is killed
+// cannot end its workers, and one that hangs in a trial or has a long one before it would not look for a next request.
+// A parent that only closes the input waits for answers, and sees to it itself that the worker ends.
+func endWithParent(in io.Reader) io.Reader {
+	parent := os.Getppid()
+	requests, pass := io.Pipe()
+	go func() {
+		_, err := io.Copy(pass, in)
+		pass.CloseWithError(err)
+		// The end of input comes a moment before the system names another parent.
+		for os.Getppid() == parent {
+			time.Sleep(orphanPoll)
+		}
+		os.Exit(1)
+	}()
+	return requests
 }
 
 // dumpOnQuit answers SIGQUIT with the stacks of all goroutines. The runtime would do so by itself, but on a busy machine
