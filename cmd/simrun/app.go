@@ -21,6 +21,7 @@ type app struct {
 	out       io.Writer // results
 	err       io.Writer // progress, errors
 	profile   string
+	shrinker  campaign.Shrinker // makes failures smaller; nil: nothing does
 
 	begun bool // the arguments were accepted and a command runs
 	code  int  // what a command that did its work wants to exit with

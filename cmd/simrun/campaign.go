@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lakebed/trial"
 	"lakebed/trial/campaign"
@@ -25,10 +27,16 @@ type campaignFlags struct {
 	seeds   int64
 	seed    string
 	time    time.Duration
+	weights weights
+	shard   string
 	workers int
 	canary  int64
 	hang    time.Duration
 	out     string
+	log     string
+	resume  string
+	junit   string
+	shrink  time.Duration
 	defect  string
 	json    bool
 }
@@ -40,13 +48,18 @@ func (a *app) campaignCommand() *cobra.Command {
 		Short: "Run many trials with faults, and check every one",
 		Long:  campaignHelp(a.catalogue.Scenarios),
 		Example: `  simrun campaign                              # about a minute, the same seeds each time
-  simrun campaign --seed random --time 10m     # as many new seeds as ten minutes allow
+  simrun campaign --seed random --for 8h       # as many new seeds as a night allows
   simrun campaign cluster --seeds 100          # one scenario only
+  simrun campaign --weight cluster=5           # more of one scenario
+  simrun campaign --for 8h --jsonl night.jsonl # keeps each result at once; run again, it goes on where it ended
+  simrun campaign --resume night.jsonl         # the same, with the options from the file
+  simrun campaign --shard 2/8 --jsonl 2.jsonl  # the second eighth, see: simrun campaign merge
+  simrun campaign --junit campaign.xml         # for a server of continuous integration
   simrun campaign --json >campaign.json        # the same facts for a program
   simrun campaign --workers 0 --profile cpu    # in this process, for a profiler or a debugger`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, scenarios []string) error {
-			if c.Flags().Changed("time") && !c.Flags().Changed("seeds") {
+			if c.Flags().Changed("for") && !c.Flags().Changed("seeds") {
 				f.seeds = 0
 			}
 			return a.campaign(c, f, scenarios)
@@ -56,15 +69,33 @@ func (a *app) campaignCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.Int64Var(&f.seeds, "seeds", campaign.SeedsDefault, "how many seeds to run")
 	flags.StringVar(&f.seed, "seed", "1", `first seed, or "random"`)
-	flags.DurationVar(&f.time, "time", 0, "run for this long instead (with --seeds: whichever ends first), such as 90s or 10m")
+	flags.DurationVar(&f.time, "for", 0, "run for this long instead (with --seeds: whichever ends first), such as 90s or 8h")
+	flags.SetNormalizeFunc(formerNames)
+	flags.Var(&f.weights, "weight", "replace the weight of a scenario, such as cluster=5; 0 leaves it out")
+	flags.StringVar(&f.shard, "shard", "1/1", "run one part of the campaign, such as 2/8 for the second of eight")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "worker processes; 0 runs everything in this process, without hang guard")
 	flags.Int64Var(&f.canary, "canary", campaign.CanarySeedsDefault, "how many trials each canary gets; 0 runs none")
 	flags.DurationVar(&f.hang, "hang", campaign.HangAfterDefault, "how long one trial may take before it counts as hung")
 	flags.StringVar(&f.out, "out", campaign.OutDefault, "directory for the files of failures; made when there are any")
+	flags.StringVar(&f.log, "jsonl", "", "keep each result at once in this file, one JSON object a line; if it is there, go on where it ends")
+	flags.StringVar(&f.resume, "resume", "", "go on with the campaign of this file of --jsonl, with its options")
+	flags.StringVar(&f.junit, "junit", "", "write the result as JUnit XML to this file too")
+	if a.shrinker != nil {
+		flags.DurationVar(&f.shrink, "shrink-budget", 0, "make failures smaller afterwards, for so long in all; 0 leaves them as they are")
+	}
 	flags.StringVar(&f.defect, "defect", "", "run all trials with this planted bug")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
 	a.addProfileFlag(c)
+	c.AddCommand(a.mergeCommand())
 	return c
+}
+
+// formerNames has a flag keep a name that it had.
+func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "time" {
+		name = "for"
+	}
+	return pflag.NormalizedName(name)
 }
 
 // campaignHelp also lists the scenarios that there are.
@@ -84,7 +115,13 @@ new client must get back all that was ever acknowledged.
 
 One seed in twenty runs twice, in another process, and must give the same trace, disks and verdict. Canaries, which
 break their promise by an ordinary wrong setting, must be caught. A campaign of 300 seeds or more of the default mix
-must reach every rare state that the laboratory knows by name, or it calls itself weak.
+must reach every rare state that the laboratory knows by name, or it calls itself weak. The first failure of each kind
+runs twice more; if it is flaky, determinism is broken, and that comes first.
+
+With --jsonl each result is in a file as soon as it is there. A campaign that was interrupted, or killed, goes on with the
+seeds that are not there when it is run again with the same options, or with --resume. With --shard the campaign can be
+spread over machines: the seeds of all shards are those of the whole, and "simrun campaign merge" adds up the files.
+deploy/kubernetes has an example.
 
 Scenarios, with their weights:
 
@@ -105,11 +142,11 @@ that shows it again, and is kept as a file that "simrun replay" accepts.`)
 }
 
 func (a *app) campaign(c *cobra.Command, f campaignFlags, scenarios []string) error {
-	if err := refuseBelowOne(c, "hang", "time"); err != nil {
+	if err := refuseBelowOne(c, "hang", "for"); err != nil {
 		return err
 	}
 	ctx := c.Context()
-	options, err := a.campaignOptions(f, scenarios)
+	options, err := a.campaignOptions(c, f, scenarios)
 	if err != nil {
 		return err
 	}
@@ -129,20 +166,69 @@ func (a *app) campaign(c *cobra.Command, f campaignFlags, scenarios []string) er
 	if summary == nil {
 		return failed
 	}
-	a.code = summary.ExitCode()
-	if f.json {
-		err = a.printJSON(summary)
-	} else {
-		err = summary.WriteText(a.out)
-	}
-	if failed != nil {
-		return failed
-	}
-	return err
+	return errors.Join(failed, a.showSummary(summary, f.json, f.junit))
 }
 
-func (a *app) campaignOptions(f campaignFlags, scenarios []string) (campaign.Options, error) {
+// showSummary prints what a campaign found, and writes it as JUnit XML too if there is a file for that.
+func (a *app) showSummary(s *campaign.Summary, asJSON bool, junit string) error {
+	a.code = s.ExitCode()
+	var err error
+	if asJSON {
+		err = a.printJSON(s)
+	} else {
+		err = s.WriteText(a.out)
+	}
+	if junit == "" {
+		return err
+	}
+	file, failed := os.Create(junit)
+	if failed != nil {
+		return errors.Join(err, fmt.Errorf("%w: write JUnit XML: %w", campaign.ErrEnvironment, failed))
+	}
+	return errors.Join(err, s.WriteJUnit(file), file.Close())
+}
+
+// resumed are the options of the campaign whose log there is.
+func (a *app) resumed(c *cobra.Command, f *campaignFlags, scenarios []string) (campaign.Options, error) {
+	for _, name := range []string{"seeds", "seed", "for", "weight", "shard", "canary", "defect", "jsonl"} {
+		if c.Flags().Changed(name) {
+			return campaign.Options{}, fmt.Errorf("%w: --resume takes the options from %s: leave --%s out", campaign.ErrUsage, f.resume, name)
+		}
+	}
+	if len(scenarios) > 0 {
+		return campaign.Options{}, fmt.Errorf("%w: --resume takes the scenarios from %s: leave %s out", campaign.ErrUsage, f.resume, scenarios[0])
+	}
+	header, err := campaign.ReadHeader(f.resume)
+	if err != nil {
+		return campaign.Options{}, err
+	}
+	options := campaign.Options{Log: f.resume}
+	header.Apply(&options)
+	return options, nil
+}
+
+// asked are the options of a new campaign, or of one that is asked for again.
+func (a *app) asked(f *campaignFlags, scenarios []string) (campaign.Options, error) {
 	seed, err := a.firstSeed(f.seed)
+	if err != nil {
+		return campaign.Options{}, err
+	}
+	shard, err := campaign.ParseShard(f.shard)
+	if err != nil {
+		return campaign.Options{}, err
+	}
+	return campaign.Options{
+		Scenarios: scenarios, Weights: f.weights, Seed: seed, Seeds: f.seeds, Time: f.time, Shard: shard, CanarySeeds: f.canary,
+		Defect: f.defect, Log: f.log,
+	}, nil
+}
+
+func (a *app) campaignOptions(c *cobra.Command, f campaignFlags, scenarios []string) (options campaign.Options, err error) {
+	if f.resume != "" {
+		options, err = a.resumed(c, &f, scenarios)
+	} else {
+		options, err = a.asked(&f, scenarios)
+	}
 	if err != nil {
 		return campaign.Options{}, err
 	}
@@ -153,10 +239,9 @@ func (a *app) campaignOptions(f campaignFlags, scenarios []string) (campaign.Opt
 	if err != nil {
 		return campaign.Options{}, fmt.Errorf("%w: find this program, to start workers: %w", campaign.ErrEnvironment, err)
 	}
-	return campaign.Options{
-		Catalogue: a.catalogue, Scenarios: scenarios, Seed: seed, Seeds: f.seeds, Time: f.time, Workers: f.workers,
-		WorkerCommand: []string{executable, workerName}, CanarySeeds: f.canary, HangAfter: f.hang, Out: f.out, Defect: f.defect,
-	}, nil
+	options.Catalogue, options.Workers, options.WorkerCommand = a.catalogue, f.workers, []string{executable, workerName}
+	options.HangAfter, options.Out, options.Shrink, options.ShrinkBudget = f.hang, f.out, a.shrinker, f.shrink
+	return options, nil
 }
 
 // firstSeed reads --seed. A drawn seed is told at once, so that it is known even if nothing else will be.

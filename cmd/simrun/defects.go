@@ -143,11 +143,18 @@ func (a *app) plantOnDemand(root *cobra.Command) {
 	}
 }
 
-// demandedDefect is the one that the flag names, or else the case that is to be run again. A file that is no case names
-// none: the command itself says what is wrong with it.
+// demandedDefect is the one that the flag names, or else the case or the campaign that is to be run again. A file that is
+// neither names none: the command itself says what is wrong with it.
 func demandedDefect(c *cobra.Command, arguments []string) string {
 	if id, err := c.Flags().GetString("defect"); err != nil || id != "" {
 		return id
+	}
+	if log := c.Flags().Lookup("resume"); log != nil && log.Changed {
+		header, err := campaign.ReadHeader(log.Value.String())
+		if err != nil {
+			return ""
+		}
+		return header.Defect
 	}
 	if c.Name() != replayName || len(arguments) != 1 {
 		return ""
