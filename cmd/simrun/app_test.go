@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	asSimrun := []string{"campaign", "bench", "death", "bookie", "metadata", death.WriterCommand, workerName}
 	if len(os.Args) > 1 && slices.Contains(asSimrun, os.Args[1]) {
 		a := &app{catalogue: fakeCatalogue(), out: os.Stdout, err: os.Stderr}
+		if os.Getenv(realCatalogueVariable) != "" {
+			a.catalogue = campaign.Catalogue{Run: trial.Run, Scenarios: trial.Scenarios(), RequiredMarks: trial.RequiredMarks()}
+		}
 		os.Exit(a.run(context.Background(), os.Args[1:]))
 	}
 	os.Exit(m.Run())
@@ -37,7 +40,7 @@ func fakeCatalogue() campaign.Catalogue {
 	return campaign.Catalogue{
 		Scenarios: []trial.Scenario{
 			{Name: "steady", About: "never fails", Weight: 1}, {Name: "broken", About: "always fails"},
-			{Name: "slow", About: "takes its time"}, {Name: "canary", Canary: true},
+			{Name: "slow", About: "takes its time"}, {Name: "endless", About: "never ends"}, {Name: "canary", Canary: true},
 		},
 		RequiredMarks: []string{"fake.rare"},
 		Run: func(o trial.Options) trial.Result {
@@ -45,6 +48,10 @@ func fakeCatalogue() campaign.Catalogue {
 			switch o.Scenario.Name {
 			case "broken", "canary":
 				r.Verdict = trial.Violation
+			case "endless":
+				for endless := true; endless; {
+					endless = o.Scenario.Name != ""
+				}
 			case "slow":
 				time.Sleep(10 * time.Millisecond)
 			}
