@@ -72,7 +72,7 @@ func TestReplaysOfAFailureAreInThreeProcesses(t *testing.T) {
 			}
 			r.queue.mutex.Lock()
 			if refused := r.queue.batch(1); len(refused) != 0 {
-				t.Errorf("%d workers: the first process got %+v again", workers, refused)
+				t.Fatalf("%d workers: the first process got %+v again", workers, refused)
 			}
 			r.queue.mutex.Unlock()
 			r.deliver(worker, batch[0], answer{Result: &result})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestACampaignGoesOnWhereItsLogEnds: cut anywhere, in the middle of a line too, the log leads to the summary of a
@@ -128,5 +129,22 @@ func TestALogThatCannotBeWrittenEndsTheCampaign(t *testing.T) {
 	}
 	if _, err := readLog("/dev/zero"); err == nil || !strings.Contains(err.Error(), "a line of more than") {
 		t.Errorf("a line without end: %v", err)
+	}
+}
+
+// TestALimitInTimeCountsWhatWasSpentBefore: a night that was interrupted goes on for what is left of it.
+func TestALimitInTimeCountsWhatWasSpentBefore(t *testing.T) {
+	o := options("slow", 0)
+	o.Time = 300 * time.Millisecond
+	o.Log = logOf(t, o)
+	whole := must(os.ReadFile(o.Log))
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	if err := os.WriteFile(o.Log, bytes.Join(lines[:len(lines)-2], nil), 0o644); err != nil { // without its summary
+		t.Fatal(err)
+	}
+	first := len(must(readLog(o.Log)).book.done)
+	s := conduct(t, o)
+	if s.Resumed != int64(first) || s.Seeds > s.Resumed+int64(2*batchMax) || s.WallSeconds < 0.25 || s.Outcome != Passed {
+		t.Errorf("%d seeds, then %d, in %v s: %s", first, s.Seeds, s.WallSeconds, s.Outcome)
 	}
 }
