@@ -66,15 +66,15 @@ func TestReplaysOfAFailureAreInThreeProcesses(t *testing.T) {
 		r := &run{options: o, book: b, queue: newQueue(b, workers)}
 		result := runFake(trial.Options{Scenario: trial.Scenario{Name: "bad"}, Seed: 5})
 		for at, worker := range []int64{1, 2, third} {
+			for earlier := int64(1); earlier <= min(int64(at), int64(workers-1)); earlier++ {
+				if refused := r.queue.batch(earlier); len(refused) != 0 {
+					t.Fatalf("%d workers: process %d got %+v again", workers, earlier, refused)
+				}
+			}
 			batch := r.queue.take(worker)
 			if len(batch) != 1 || batch[0].replay != max(at-1, 0) {
 				t.Fatalf("%d workers: worker %d got %+v", workers, worker, batch)
 			}
-			r.queue.mutex.Lock()
-			if refused := r.queue.batch(1); len(refused) != 0 {
-				t.Fatalf("%d workers: the first process got %+v again", workers, refused)
-			}
-			r.queue.mutex.Unlock()
 			r.deliver(worker, batch[0], answer{Result: &result})
 		}
 		if g := b.tally.groups[groupKey{"violation", "log", "acked entry is absent"}]; g == nil || g.Replays != 2 {
