@@ -50,7 +50,7 @@ func TestAnInterruptedCampaignHasNoSummaryInItsLog(t *testing.T) {
 			interrupt()
 		}
 	}
-	if s, err := Run(ctx, o); err != nil || s.Outcome != Interrupted {
+	if s, err := Run(ctx, o); err != nil || s.Outcome != Interrupted || !strings.Contains(s.next(), "--resume "+o.Log) {
 		t.Fatalf("%v, %+v", err, s)
 	}
 	if found, err := readLog(o.Log); err != nil || found.closing != nil || len(found.book.done) < 20 {

@@ -173,6 +173,18 @@ func (s *Summary) next() string {
 	case Weak:
 		return "run more seeds, or find out why the missing states are out of reach"
 	default:
+		return s.goOn()
+	}
+}
+
+// goOn is what to do about a campaign that was interrupted.
+func (s *Summary) goOn() string {
+	switch {
+	case s.Log != "":
+		return fmt.Sprintf("go run ./cmd/simrun campaign --resume %s   # go on where this one ended", s.Log)
+	case s.Merged > 0:
+		return "run what is missing, and merge again"
+	default:
 		return fmt.Sprintf("go run ./cmd/simrun campaign --seed %d   # go on where this one ended", s.FirstSeed+uint64(s.Seeds))
 	}
 }

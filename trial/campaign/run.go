@@ -44,7 +44,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		failed = r.work(ctx)
 		interrupted, wall = ctx.Err() != nil || failed != nil, time.Since(b.begin)
 	}
-	b.tally.summary.Workers, b.tally.summary.Resumed = o.Workers, resumed
+	b.tally.summary.Workers, b.tally.summary.Resumed, b.tally.summary.Log = o.Workers, resumed, o.Log
 	summary := b.tally.finish(interrupted, wall)
 	failed = errors.Join(failed, summary.save(o.Out))
 	if !interrupted {

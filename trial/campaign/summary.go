@@ -25,6 +25,7 @@ type Summary struct {
 	Outcome     Outcome `json:"outcome"`
 	FirstSeed   uint64  `json:"first_seed"`
 	Shard       string  `json:"shard,omitempty"`         // such as 2/8, of a campaign that is spread
+	Log         string  `json:"log,omitempty"`           // the file of the campaign's lines
 	Merged      int     `json:"merged_shards,omitempty"` // this is the sum of so many
 	Resumed     int64   `json:"resumed_seeds,omitempty"` // of the seeds, those that an earlier process ran
 	Workers     int     `json:"workers"`
@@ -101,6 +102,7 @@ func (s *Summary) ExitCode() int {
 // and went on.
 func (s *Summary) Timeless() Summary {
 	c := *s
+	c.Log = ""
 	c.Shard, c.Merged, c.Resumed, c.Workers, c.DeterminismChecked = "", 0, 0, 0, 0
 	c.WallSeconds, c.CPUSeconds, c.EventsPerCPU, c.SimulatedPerCPU, c.FaultsPerCPU, c.CrashesPerCPU = 0, 0, 0, 0, 0, 0
 	c.EventsPerWall, c.SimulatedRatio, c.SeedsPerSecond = 0, 0, 0
