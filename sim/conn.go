@@ -16,6 +16,7 @@ type conn struct {
 	local   string
 	remote  string
 	label   string // both, for the trace
+	number  int64  // of the connection, for onlookers
 	other   *conn
 	in, out *pipe
 
@@ -36,6 +37,8 @@ func (n *Network) connect(client, server *process, clientAddr, serverAddr string
 	a := &conn{process: client, local: clientAddr, remote: serverAddr, label: clientAddr + ">" + serverAddr, in: back, out: there}
 	b := &conn{process: server, local: serverAddr, remote: clientAddr, label: serverAddr + ">" + clientAddr, in: there, out: back}
 	a.other, b.other = b, a
+	n.made++
+	a.number, b.number = n.made, n.made
 	there.to, back.to = b, a
 	n.conns = append(n.conns, a, b)
 	return a, b
@@ -160,6 +163,7 @@ func (c *conn) take(t *task, p []byte, there int64) int {
 		w.effect(EffectSplitRead)
 	}
 	c.in.take(p[:n])
+	w.trace.onlooker.handOne(c.number, p[:n])
 	w.trace.add(&record{at: w.now, node: c.process.node, task: t, what: actReceive, text: c.label, a: n})
 	return int(n)
 }
@@ -190,6 +194,7 @@ func (c *conn) WriteBuffers(b [][]byte) error {
 		length += int64(len(p))
 		sum = crc32.Update(sum, castagnoli, p)
 	}
+	w.trace.onlooker.hand(c.number, b)
 	w.trace.add(&record{at: w.now, node: c.process.node, task: t, what: actSend, text: c.label, a: length, b: int64(sum)})
 	if err := c.announce(length); err != nil {
 		return err

@@ -46,6 +46,7 @@ type Network struct {
 	links     map[[2]*Node]*link
 	listeners map[string]*listener
 	conns     []*conn // both ends of each connection that is not over, in the order in which they were made
+	made      int64   // connections so far
 	dials     []*dial // waiting for a partition to end
 	onSend    func(*Send)
 }

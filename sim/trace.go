@@ -59,6 +59,7 @@ type trace struct {
 	writer   io.Writer
 	sparing  bool // leaves out what the scheduler does; see WithoutSteps
 	observer *Observer
+	onlooker onlooker
 	texts    textHashes
 }
 
@@ -126,6 +127,9 @@ func (t *trace) add(r *record) {
 	}
 	if t.observer != nil {
 		t.observer.see(t.events, h, r)
+	}
+	if t.onlooker.look != nil {
+		t.onlooker.see(r)
 	}
 }
 

@@ -30,7 +30,9 @@ func (d *dir) begin(kind DiskKind, path volumePath) error {
 
 // finish ends an operation. What it did is done; other tasks may go on before its caller learns the outcome.
 func (d *dir) finish(kind DiskKind, path volumePath, err error) error {
-	d.process.world.maybeYield(d.process.running(), diskKindNames[kind], path.text)
+	t := d.process.running()
+	d.process.world.seeDiskEnd(t, kind, path.text, err)
+	d.process.world.maybeYield(t, diskKindNames[kind], path.text)
 	if err == nil {
 		return nil
 	}

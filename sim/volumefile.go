@@ -64,7 +64,9 @@ func (p *process) closeFiles() {
 
 // finish ends an operation. What it did is done; other tasks may go on before its caller learns the outcome.
 func (f *file) finish(kind DiskKind, off int64, err error) error {
-	f.process.world.maybeYield(f.process.running(), diskKindNames[kind], f.path.text)
+	t := f.process.running()
+	f.process.world.seeDiskEnd(t, kind, f.path.text, err)
+	f.process.world.maybeYield(t, diskKindNames[kind], f.path.text)
 	if err == nil || err == io.EOF {
 		return err
 	}
@@ -121,6 +123,7 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 		length += int64(len(p))
 		sum = crc32.Update(sum, castagnoli, p)
 	}
+	f.process.world.trace.onlooker.hand(0, b)
 	effect := f.volume.perform(f.process, &f.path, DiskWrite, off, length, sum)
 	if effect.Err != nil && effect.Short == 0 {
 		return 0, f.finish(DiskWrite, off, effect.Err)

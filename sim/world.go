@@ -46,6 +46,9 @@ type Config struct {
 	Recent int
 	// Observer compares runs; see FirstDivergence.
 	Observer *Observer
+	// Look is told of every event but the scheduler's own, and of the end of each operation on a disk. It runs inside the
+	// task of the event, must change nothing, and leaves hash and counts as they are.
+	Look func(*Sight)
 }
 
 // World is one simulated world. It is used by one goroutine, runs once, and is then only read.
@@ -94,7 +97,7 @@ func New(config Config) *World {
 	w := &World{config: config, byName: map[string]*Node{}, effects: map[string]int64{}, heap: newBufferPool()}
 	w.schedule = newScheduler(&w.config)
 	w.yields, w.delays = newDice(config.Seed, "lock yields"), newDice(config.Seed, "delays")
-	w.trace = trace{hash: scramble(config.Seed), recent: make([]record, config.Recent), observer: config.Observer}
+	w.trace = trace{hash: scramble(config.Seed), recent: make([]record, config.Recent), observer: config.Observer, onlooker: onlooker{look: config.Look}}
 	w.trace.writeTo(config.Trace)
 	w.network = newNetwork(w, config.Net)
 	clock := newDice(config.Seed, "wall clock")
