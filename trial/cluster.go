@@ -73,7 +73,7 @@ func newCluster(o Options) *cluster {
 		rand: sim.Stream(o.Seed, "trial/course"),
 	}
 	config := c.drawn.world
-	config.Trace, config.Observer = o.Trace, o.Observer
+	config.Trace, config.Observer, config.Look = o.Trace, o.Observer, o.Course.look()
 	c.world = sim.New(config)
 	c.lab = replicated.NewLab(c.drawn.mix)
 	c.oracle = oracle.New(sim.Stream(o.Seed, "trial/oracle-course"), c.drawn.oracle)
@@ -319,8 +319,10 @@ func (c *cluster) result(world sim.Verdict) Result {
 		c.options.History(history)
 	}
 	for _, v := range model.CheckCluster(history) {
+		c.options.Course.accuse(len(c.findings), v.Ops)
 		c.violated(&v, history)
 	}
+	c.tellCourse(history)
 	marks := make(map[string]int64)
 	for _, name := range c.marks.Names() {
 		marks[name] = int64(c.marks.Count(name))

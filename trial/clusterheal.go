@@ -12,6 +12,7 @@ import (
 // waits for the wrong node (simulation.md 3.5).
 func (c *cluster) heal() {
 	c.driver.Heal()
+	c.options.Course.healed(c.world.Elapsed())
 	c.oracle.Heal(c.world.Elapsed())
 	c.lab.Finish()
 	c.phase = finishing

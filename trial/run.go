@@ -37,6 +37,8 @@ type Options struct {
 	// History is shown what the clients of a cluster did, before the checkers see it, so that others can judge it too. It
 	// must not change it, and has no say in the verdict. Nil: nobody asks. A trial of a single bookie has none.
 	History func(*model.ClusterHistory)
+	// Course is filled with what there is to know of the trial beside its result. It has no say in it. Nil: nobody asks.
+	Course *Course
 }
 
 // WithoutSteps makes an Options.Trace that is spared the scheduler's own lines; see sim.WithoutSteps.
@@ -103,11 +105,14 @@ func newRun(o Options) *run {
 	s := &o.Scenario
 	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
 	worldConfig := drawWorld(o.Seed, draw("world"))
-	worldConfig.Trace, worldConfig.Observer = o.Trace, o.Observer
+	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
 	t := &run{
 		options: o, world: sim.New(worldConfig), config: drawBookie(s, draw("bookie")),
 		lab: workloads.NewLab(drawMix(s, draw("mix")), 1), marks: model.NewMarks(),
 		rand: draw("course"), verdict: OK,
+	}
+	if o.Course != nil {
+		t.lab.Recorder.Watch(t.world.Elapsed)
 	}
 	t.node = t.world.NewNode(bookieNode)
 	t.node.Disk(bookie.JournalVolume)
@@ -259,6 +264,7 @@ func (t *run) finish(err error) {
 // memory does not count.
 func (t *run) heal() {
 	t.driver.Heal()
+	t.options.Course.healed(t.world.Elapsed())
 	t.phase = healed
 	for _, n := range t.remotes {
 		n.Stop()
@@ -296,8 +302,10 @@ func (t *run) result(world sim.Verdict) Result {
 	}
 	history := t.lab.Recorder.History()
 	for _, v := range model.CheckBookie(history) {
+		t.options.Course.accuse(len(t.findings), v.Ops)
 		t.find(Violation, v.Checker, v.Signature, v.Explanation)
 	}
+	t.tellCourse(history)
 	marks := make(map[string]int64)
 	for _, name := range t.marks.Names() {
 		marks[name] = int64(t.marks.Count(name))

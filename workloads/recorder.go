@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"sync"
+	"time"
 
 	"lakebed/model"
 )
@@ -18,6 +19,8 @@ type Recorder struct {
 	started     int64
 	answers     map[answer]int64
 	idle        []*pending // to use again
+	clock       func() time.Duration
+	times       []time.Duration // of the stamps, from the first on; empty: nobody watches
 }
 
 // answer is how operations of a kind ended.
@@ -35,6 +38,31 @@ type pending struct {
 // NewRecorder starts an empty history.
 func NewRecorder() *Recorder {
 	return &Recorder{open: make(map[int]*pending), answers: make(map[answer]int64)}
+}
+
+// Watch has the recorder keep the time of its stamps. It is to be called before the first operation.
+func (r *Recorder) Watch(clock func() time.Duration) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.clock = clock
+}
+
+// Time is when a stamp was given. False: nobody watches, or there is no such stamp.
+func (r *Recorder) Time(at model.Stamp) (time.Duration, bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if at < 1 || int64(at) > int64(len(r.times)) {
+		return 0, false
+	}
+	return r.times[at-1], true
+}
+
+// advance goes on to the next stamp, which is given now.
+func (r *Recorder) advance() {
+	r.stamp++
+	if r.clock != nil {
+		r.times = append(r.times, r.clock())
+	}
 }
 
 // Token stands for an operation under way.
@@ -55,7 +83,7 @@ func (r *Recorder) BeginRemote(op model.Op) Token {
 }
 
 func (r *Recorder) begin(op model.Op, remote bool) Token {
-	r.stamp++
+	r.advance()
 	r.started++
 	op.Call, op.CallIncarnation = r.stamp, r.incarnation
 	r.next++
@@ -96,7 +124,7 @@ func (r *Recorder) end(t Token, outcome model.Outcome, add func(op model.Op)) {
 		return // a crash has ended it
 	}
 	delete(r.open, int(t))
-	r.stamp++
+	r.advance()
 	p.op.Return, p.op.ReturnIncarnation, p.op.Outcome = r.stamp, r.incarnation, outcome
 	if outcome == model.Unknown && p.remote {
 		p.op.Return = model.Never
@@ -123,7 +151,7 @@ func (r *Recorder) Crashed() { r.ended(model.Crash, true) }
 func (r *Recorder) ended(kind model.EventKind, cut bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.stamp++
+	r.advance()
 	r.history.Event(model.Event{At: r.stamp, Kind: kind})
 	if cut {
 		r.cut(false)
@@ -134,7 +162,7 @@ func (r *Recorder) ended(kind model.EventKind, cut bool) {
 func (r *Recorder) Damaged() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.stamp++
+	r.advance()
 	r.history.Event(model.Event{At: r.stamp, Kind: model.Damage, Ledger: model.AnyLedger, Entry: model.AnyEntry})
 }
 
@@ -159,7 +187,7 @@ func (r *Recorder) cut(remoteToo bool) {
 func (r *Recorder) History() *model.History {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.stamp++
+	r.advance()
 	r.cut(true)
 	return &r.history
 }
