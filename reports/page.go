@@ -15,6 +15,9 @@ import (
 //go:embed page.css
 var pageStyle string
 
+// Style is the style of the pages, for other pages that should look like them.
+func Style() string { return pageStyle }
+
 //go:embed page.html
 var pageText string
 
