@@ -23,6 +23,9 @@ type replayFlags struct {
 	until    time.Duration
 	defect   string
 	json     bool
+	html     string
+	model    string
+	from     time.Duration
 }
 
 // replayName is the command's own name.
@@ -48,12 +51,19 @@ Numbers of an event that are all zero are not shown.
 With --until the world ends early, and what is unfinished then is not judged: its verdict is "cut" unless something
 was broken before.
 
+--html=FILE writes one page about the trial, which needs nothing but itself: the verdict, the operations that contradict
+each other, the plan of faults, lanes of all nodes over virtual time with messages, disks, marks and faults, the copies of
+the entries in question and the metadata of their ledgers. --model=FILE writes the same facts as JSON. With either the
+world runs to its end, and --from and --until choose which events are shown.
+
 A case that was kept with a planted bug runs with it again, which takes the sources and the go command.
 
 Exit code 0: the promises held, or the world was cut. 1: one did not. 3: you interrupted.`,
 		Example: `  simrun replay 17                                  # seed 17 of the default campaign
   simrun replay 17 --scenario bookie --trace=17.txt # with all its events in a file
   simrun replay failures/bookie-17-violation.json   # a case that a campaign has kept
+  simrun replay 17 --html=17.html                   # one page to look at
+  simrun replay 17 --html=17.html --from 1.2s --until 1.4s
   simrun replay 17 --json                           # verdict, trace hash and counts for a program`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			switch len(arguments) {
@@ -69,6 +79,12 @@ Exit code 0: the promises held, or the world was cut. 1: one did not. 3: you int
 			if c.Flags().Changed("until") && f.until == 0 {
 				return fmt.Errorf("%w: --until 0s would run nothing; without the flag the world runs to its end", campaign.ErrUsage)
 			}
+			if c.Flags().Changed("from") && !f.page() {
+				return fmt.Errorf("%w: --from is for a page: add --html FILE or --model FILE", campaign.ErrUsage)
+			}
+			if f.from < 0 || f.until > 0 && f.from >= f.until {
+				return fmt.Errorf("%w: from %s to %s there is nothing", campaign.ErrUsage, f.from, f.until)
+			}
 			return a.replay(c.Context(), f, arguments[0])
 		},
 	}
@@ -78,6 +94,9 @@ Exit code 0: the promises held, or the world was cut. 1: one did not. 3: you int
 	flags.Lookup("trace").NoOptDefVal = traceToStderr
 	flags.BoolVar(&f.noSteps, "without-steps", false, "leave the scheduler's own lines out of the trace")
 	flags.DurationVar(&f.until, "until", 0, "end the world at this virtual time, such as 350ms")
+	flags.StringVar(&f.html, "html", "", "write a page about the trial into this file")
+	flags.StringVar(&f.model, "model", "", "write what is on the page into this file, as JSON")
+	flags.DurationVar(&f.from, "from", 0, "with --html or --model: show events from this virtual time on")
 	flags.StringVar(&f.defect, "defect", "", "run the trial with this planted bug")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
 	_ = c.RegisterFlagCompletionFunc("scenario", a.completeScenarios)
@@ -101,9 +120,7 @@ func (a *app) replay(ctx context.Context, f replayFlags, target string) error {
 		return err
 	}
 	replayed, err := orInterrupted(ctx, func() (*campaign.Replayed, error) {
-		return campaign.Replay(campaign.ReplayOptions{
-			Catalogue: a.catalogue, Target: target, Scenario: f.scenario, Defect: f.defect, Trace: trace, Until: f.until,
-		})
+		return campaign.Replay(f.options(a.catalogue, target, trace))
 	})
 	stopProfile()
 	if errors.Is(err, context.Canceled) {
@@ -116,10 +133,39 @@ func (a *app) replay(ctx context.Context, f replayFlags, target string) error {
 		return err
 	}
 	a.code = replayed.ExitCode()
+	if err := f.writePage(replayed); err != nil {
+		return err
+	}
 	if f.json {
 		return a.printJSON(replayed)
 	}
 	return replayed.WriteText(a.out)
+}
+
+// page reports whether a page is asked for.
+func (f *replayFlags) page() bool { return f.html != "" || f.model != "" }
+
+func (f *replayFlags) options(catalogue campaign.Catalogue, target string, trace io.Writer) campaign.ReplayOptions {
+	o := campaign.ReplayOptions{Catalogue: catalogue, Target: target, Scenario: f.scenario, Defect: f.defect, Trace: trace, Until: f.until}
+	if f.page() {
+		o.Page, o.Until = &campaign.PageOptions{From: f.from, Until: f.until}, 0
+	}
+	return o
+}
+
+// writePage writes the page of a replayed trial, in the forms that are asked for.
+func (f *replayFlags) writePage(replayed *campaign.Replayed) error {
+	if f.html != "" {
+		if err := replayed.Page().WriteFile(f.html); err != nil {
+			return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+		}
+	}
+	if f.model != "" {
+		if err := replayed.Page().WriteModel(f.model); err != nil {
+			return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+		}
+	}
+	return nil
 }
 
 // openTrace returns where events go, and what makes them arrive there.

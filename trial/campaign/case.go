@@ -104,8 +104,8 @@ func DefectOf(target string) (string, error) {
 	return c.Defect, err
 }
 
-// save writes one file for each group of failures.
-func (s *Summary) save(directory string) error {
+// save writes one file for each group of failures, and a page beside it.
+func (s *Summary) save(c Catalogue, directory string) error {
 	if directory == "" || len(s.Failures) == 0 {
 		return nil
 	}
@@ -120,6 +120,11 @@ func (s *Summary) save(directory string) error {
 			return err
 		}
 		g.File = path
+		if i < pagesMax {
+			if err := g.writePage(c, s.Defect, path); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type Group struct {
 	Replay     string `json:"replay"` // the command that shows it again
 	File       string `json:"file,omitempty"`
 	Smaller    string `json:"smaller,omitempty"` // the file of a case that a Shrinker made of it
+	Page       string `json:"page,omitempty"`    // where the failure is shown on one page
 	Divergence string `json:"divergence,omitempty"`
 
 	shortest failure

@@ -12,6 +12,8 @@ type MergeOptions struct {
 	// Partial accepts shards that are missing or have not come to their end. The campaign counts as interrupted then.
 	Partial bool
 	Out     string // as in Options
+	// Catalogue is what the shards ran: failures are run once more for their pages. Zero: no pages.
+	Catalogue Catalogue
 }
 
 // Merge adds up the shards of a campaign. The sum of all is what the campaign would have found in one place; see
@@ -36,7 +38,7 @@ func Merge(o MergeOptions) (*Summary, error) {
 		return nil, fmt.Errorf("%w: %s; run what is missing, or merge with --partial", ErrUsage, strings.Join(missing, "; "))
 	}
 	summary := sum(parts, missing)
-	return summary, summary.save(o.Out)
+	return summary, summary.save(o.Catalogue, o.Out)
 }
 
 // part is a shard of a campaign that is to be merged.

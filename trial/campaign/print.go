@@ -65,6 +65,9 @@ func (g *Group) write(b *strings.Builder) {
 	if g.File != "" {
 		fmt.Fprintf(b, "  case      %s\n", g.File)
 	}
+	if g.Page != "" {
+		fmt.Fprintf(b, "  page      %s\n", g.Page)
+	}
 	if g.Smaller != "" {
 		fmt.Fprintf(b, "  smaller   %s\n", g.Smaller)
 	}

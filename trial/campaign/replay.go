@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lakebed/trial"
+	"lakebed/trial/page"
 )
 
 // ReplayOptions says which trial to run again.
@@ -21,6 +22,7 @@ type ReplayOptions struct {
 	Defect   string
 	Trace    io.Writer     // one line an event; nil: none
 	Until    time.Duration // virtual time at which to stop; zero: run to the end
+	Page     *PageOptions  // nil: no page is made. Else the world runs to its end: a page without a verdict explains nothing
 }
 
 // Replayed is a trial that was run again. Its JSON form is what simrun replay --json prints.
@@ -43,6 +45,7 @@ type Replayed struct {
 	Recorded string `json:"recorded_trace_hash,omitempty"`
 	Build    Build  `json:"build"`
 
+	page    *page.Page // nil: none was asked for
 	result  trial.Result
 	partial bool // stopped by Until, not by its own end
 }
@@ -64,6 +67,10 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 	if err != nil {
 		return nil, err
 	}
+	var seen *page.Recorder
+	if o.Page != nil {
+		seen = page.Watch(&options)
+	}
 	start := time.Now()
 	result := o.Catalogue.Run(options)
 	r := &Replayed{
@@ -78,7 +85,27 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 		r.Verdict = Cut
 	}
 	r.fillEmpty()
+	if seen != nil {
+		if r.page = makePage(&options, &result, seen, o.command(&options), *o.Page); r.page == nil {
+			return nil, fmt.Errorf("%w: scenario %s tells no course, so there is no page of it", ErrUsage, options.Scenario.Name)
+		}
+	}
 	return r, nil
+}
+
+// Page is the page of the trial; nil if none was asked for.
+func (r *Replayed) Page() *page.Page { return r.page }
+
+// command is what runs this trial again.
+func (o *ReplayOptions) command(options *trial.Options) string {
+	if _, err := strconv.ParseUint(o.Target, 0, 64); err != nil {
+		command := "go run ./cmd/simrun replay " + o.Target
+		if o.Defect != "" {
+			command += " --defect " + o.Defect
+		}
+		return command
+	}
+	return replayCommand(options.Scenario.Name, options.Seed, options.Defect)
 }
 
 // Cut is the verdict on a world that ended early: nothing was broken until then, and the rest was not looked at.

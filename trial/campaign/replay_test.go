@@ -142,7 +142,7 @@ func TestTwoGroupsWithOneSeedKeepTwoFiles(t *testing.T) {
 		{Kind: "violation", Signature: "a", Scenario: "bad", Seed: 5, shortest: failure{result: trial.Result{Scenario: "bad", Seed: 5}}},
 		{Kind: "violation", Signature: "b", Scenario: "bad", Seed: 5, shortest: failure{result: trial.Result{Scenario: "bad", Seed: 5}}},
 	}}
-	if err := s.save(t.TempDir()); err != nil {
+	if err := s.save(fakeCatalogue(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	for i, signature := range []string{"a", "b"} {

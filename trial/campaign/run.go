@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	}
 	b.tally.summary.Workers, b.tally.summary.Resumed, b.tally.summary.Log = o.Workers, resumed, o.Log
 	summary := b.tally.finish(interrupted, wall)
-	failed = errors.Join(failed, summary.save(o.Out))
+	failed = errors.Join(failed, summary.save(o.Catalogue, o.Out))
 	if !interrupted {
 		failed = errors.Join(failed, summary.shrink(ctx, o.Shrink, o.ShrinkBudget))
 	}

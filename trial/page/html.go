@@ -54,10 +54,8 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make the page of seed %d: %w", p.Seed, err)
 	}
-	if _, err = w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("write the page of seed %d: %w", p.Seed, err)
-	}
-	return nil
+	_, err = w.Write(b.Bytes())
+	return err
 }
 
 // seconds shows a virtual time to the microsecond, in lines that sort.

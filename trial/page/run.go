@@ -1,7 +1,9 @@
 package page
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 
 	"lakebed/trial"
@@ -16,13 +18,28 @@ func Watch(o *trial.Options) *Recorder {
 
 // WriteFile writes the page into a file.
 func (p *Page) WriteFile(name string) error {
+	return p.into(name, p.WriteHTML)
+}
+
+// WriteModel writes what is on the page into a file, as JSON.
+func (p *Page) WriteModel(name string) error {
+	return p.into(name, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", " ")
+		return encoder.Encode(p)
+	})
+}
+
+func (p *Page) into(name string, write func(io.Writer) error) error {
 	file, err := os.Create(name)
+	if err == nil {
+		err = write(file)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("write the page of seed %d: %w", p.Seed, err)
+		return fmt.Errorf("write the page of seed %d into a file: %w", p.Seed, err)
 	}
-	err = p.WriteHTML(file)
-	if closed := file.Close(); err == nil && closed != nil {
-		err = fmt.Errorf("write the page of seed %d: %w", p.Seed, closed)
-	}
-	return err
+	return nil
 }
