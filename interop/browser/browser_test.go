@@ -81,12 +81,18 @@ type opened struct {
 	messages []string
 }
 
-// open writes the page of some results and looks at it.
-func open(t *testing.T, v view, results ...reports.Result) *opened {
+// needBrowser skips a test where there is no browser.
+func needBrowser(t *testing.T) {
 	t.Helper()
 	if browserProgram() == "" {
 		t.Skip("SKIPPED: there is no chromium, chromium-browser or google-chrome in the path, and CHROMIUM names none")
 	}
+}
+
+// open writes the page of some results and looks at it.
+func open(t *testing.T, v view, results ...reports.Result) *opened {
+	t.Helper()
+	needBrowser(t)
 	var page bytes.Buffer
 	if err := reports.Page(&page, results); err != nil {
 		t.Fatal(err)
@@ -95,6 +101,12 @@ func open(t *testing.T, v view, results ...reports.Result) *opened {
 	if err := os.WriteFile(path, page.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return openFile(t, v, path)
+}
+
+// openFile looks at the page in a file.
+func openFile(t *testing.T, v view, path string) *opened {
+	t.Helper()
 	browser, _ := started()
 	if err := chromedp.Do(browser); err != nil {
 		t.Fatalf("start the browser: %v", err)

@@ -144,3 +144,18 @@ var scripts = () => {
   }
   return found;
 };
+
+// inert finds what a failure's page must not have: handlers in attributes, sources, links elsewhere, scripts but its own.
+var inert = () => {
+  const found = [];
+  for (const e of document.querySelectorAll("*")) {
+    for (const a of e.attributes) {
+      if (/^on/i.test(a.name) || ["src", "srcdoc", "xlink:href"].includes(a.name)) found.push(describe(e) + " has the attribute " + a.name);
+      if (a.name === "href" && /^[a-z]+:/i.test(a.value) && a.value !== "data:,") found.push(describe(e) + " leads to " + a.value);
+    }
+  }
+  const scripts = [...document.querySelectorAll("script")].filter((e) => e.type !== "application/json");
+  if (scripts.length !== 1) found.push("there are " + scripts.length + " scripts");
+  if (document.querySelector("img, iframe, object, embed, form")) found.push("there is an element that loads something");
+  return found;
+};

@@ -14,6 +14,12 @@ import (
 	"lakebed/sim"
 )
 
+// nameOf is a path without what stood behind the name while the file was prepared: a file is told by the name under which
+// it was opened, and may have been renamed since.
+func nameOf(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, ".new"), ".spare")
+}
+
 func isEnd(err error) bool { return errors.Is(err, io.EOF) }
 
 // Parts of a group's header, as package record lays it out.
@@ -45,7 +51,7 @@ type writtenGroups struct {
 // groupsIn reads the groups in a write of a journal or an entry log. It takes the bytes as they are: whether they are
 // sound is for the engine to find out.
 func groupsIn(s *sim.Sight) (g writtenGroups) {
-	suffix := path.Ext(s.Text)
+	suffix := path.Ext(nameOf(s.Text))
 	if suffix != ".journal" && suffix != ".log" {
 		return g
 	}

@@ -8,6 +8,7 @@
   const seconds = (ns) => ns === OPEN ? "never" : (ns / 1e9).toFixed(6);
   const end = (e) => e.end === OPEN ? model.ended : e.end;
   const took = (e) => e.end === OPEN ? "never ended" : e.end === e.at ? "" : e.end - e.at < 1e6 ? (e.end - e.at) / 1e3 + " µs" : (e.end - e.at) / 1e6 + " ms";
+  const apart = (ns) => (ns < 0 ? "−" : "+") + (Math.abs(ns) < 1e7 ? (Math.abs(ns) / 1e3).toFixed(0) + " µs" : (Math.abs(ns) / 1e6).toFixed(1) + " ms");
   const where = (e) => (e.node < 0 ? "world" : lanes[e.node].name) + (e.peer >= 0 ? " → " + lanes[e.peer].name : "");
   const element = (tag, text, attributes) => Object.assign(document.createElement(tag), text === undefined ? {} : { textContent: text }, attributes);
 
@@ -92,7 +93,7 @@
     const list = element("ol");
     for (const i of indices.slice(0, PATH_MAX)) {
       const e = events[i], item = element("li");
-      item.append(element("span", seconds(e.at)), element("span", where(e)), follower(i, e.text));
+      item.append(element("span", seconds(e.at)), element("span", apart(e.at - events[chosen].at), { className: "soft" }), element("span", where(e)), follower(i, e.text));
       list.append(item);
     }
     if (indices.length > PATH_MAX) list.append(element("li", "and " + (indices.length - PATH_MAX) + " more: filter by ledger/entry"));
@@ -415,7 +416,11 @@
   canvas.style.height = height + "px";
   listen();
   readFilter();
-  if (model.failed) matters();
+  if (model.failed) {
+    matters();
+    const first = model.accused.find((a) => a.event >= 0);
+    if (first) select(first.event);
+  }
   // For whoever drives the page by hand or in a test.
   window.page = {
     view, filter, events, lanes, select, show, visible, hit,

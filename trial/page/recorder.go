@@ -145,11 +145,11 @@ func beginsWithAny(text string, beginnings []string) bool {
 
 // disk begins an operation on a disk. It ends with the next end that its task tells, or not at all.
 func (r *Recorder) disk(s *sim.Sight) {
-	e := raw{at: s.At, end: never, node: s.Node, kind: KindDisk, text: fmt.Sprintf("%s %s", s.Disk, s.Text)}
+	e := raw{at: s.At, end: never, node: s.Node, kind: KindDisk, text: fmt.Sprintf("%s %s", s.Disk, nameOf(s.Text))}
 	path := s.Node + "/" + s.Text
 	switch s.Disk {
 	case sim.DiskWrite:
-		e.kind, e.text = KindWrite, fmt.Sprintf("write %s, %d bytes at %d", s.Text, s.Length, s.Offset)
+		e.kind, e.text = KindWrite, fmt.Sprintf("write %s, %d bytes at %d", nameOf(s.Text), s.Length, s.Offset)
 		groups := groupsIn(s)
 		if text := groups.words(); text != "" {
 			e.text += ": " + text
@@ -166,7 +166,7 @@ func (r *Recorder) disk(s *sim.Sight) {
 	case sim.DiskSyncDir:
 		e.kind = KindSync
 	case sim.DiskRead:
-		e.text = fmt.Sprintf("read %s, %d bytes at %d", s.Text, s.Length, s.Offset)
+		e.text = fmt.Sprintf("read %s, %d bytes at %d", nameOf(s.Text), s.Length, s.Offset)
 	}
 	r.disks[s.Task] = r.add(e)
 }

@@ -11,8 +11,9 @@ import (
 	"lakebed/trial"
 )
 
-// named is how findings name entries, and ledgers.
+// named is how findings name operations of the history, entries, and ledgers.
 var (
+	namedOp     = regexp.MustCompile(`\boperation (\d+)`)
 	namedEntry  = regexp.MustCompile(`entry (\d+) (?:of|to) ledger (\d+)`)
 	namedLedger = regexp.MustCompile(`ledger (\d+)`)
 )
@@ -20,12 +21,13 @@ var (
 // accuse finds what the findings are about: operations, entries, ledgers. Of a stall it is what never ended.
 func (b *builder) accuse() {
 	for i := range b.Result.Findings {
-		for _, op := range b.Course.Accused[i] {
-			if op >= 0 && op < len(b.ops) {
-				b.accuseOperation(op)
-			}
-		}
 		text := b.Result.Findings[i].Text
+		for _, op := range b.Course.Accused[i] {
+			b.accuseOperation(op)
+		}
+		for _, m := range namedOp.FindAllStringSubmatch(text, -1) {
+			b.accuseOperation(int(number(m[1])))
+		}
 		for _, m := range namedEntry.FindAllStringSubmatch(text, -1) {
 			b.question(ref{number(m[2]), number(m[1])})
 		}
@@ -48,6 +50,9 @@ func number(digits string) int64 {
 }
 
 func (b *builder) accuseOperation(i int) {
+	if i < 0 || i >= len(b.ops) {
+		return
+	}
 	e := b.ops[i]
 	if b.accused[e] || len(b.page.Accused) == b.Limits.AccusedMax {
 		return
