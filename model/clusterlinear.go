@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -14,21 +16,77 @@ import (
 // exists so that CheckCluster and it can be held against each other. porcupine.Unknown means that the limit was
 // reached.
 func LinearizeLedger(h *ClusterHistory, ledger LedgerID, limit time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(ledgerModel(), h.ledgerSteps(ledger), limit)
+}
+
+// PictureLedger is LinearizeLedger that also writes porcupine's own picture, an HTML page, of what it found. A ledger of
+// more operations than most is not searched: porcupine.Unknown, and nothing is written.
+func PictureLedger(w io.Writer, h *ClusterHistory, ledger LedgerID, limit time.Duration, most int) (porcupine.CheckResult, error) {
+	return picture(w, ledgerModel(), h.ledgerSteps(ledger), limit, most)
+}
+
+// picture has porcupine search, and draw.
+func picture(w io.Writer, m porcupine.Model, operations []porcupine.Operation, limit time.Duration, most int) (porcupine.CheckResult, error) {
+	if len(operations) == 0 || len(operations) > most {
+		return porcupine.Unknown, nil
+	}
+	result, found := porcupine.CheckOperationsVerbose(m, operations, limit)
+	if err := porcupine.Visualize(m, found, w); err != nil {
+		return result, fmt.Errorf("draw porcupine's picture: %w", err)
+	}
+	return result, nil
+}
+
+func (h *ClusterHistory) ledgerSteps(ledger LedgerID) []porcupine.Operation {
 	var operations []porcupine.Operation
 	for i := range h.Ops {
 		if h.Ops[i].Ledger == ledger {
 			operations = append(operations, h.searchSteps(i)...)
 		}
 	}
-	model := porcupine.Model{
+	return operations
+}
+
+func ledgerModel() porcupine.Model {
+	return porcupine.Model{
 		Init: func() any { return searchedLedger{} },
 		Step: func(state, input, _ any) (bool, any) {
 			next, legal := state.(searchedLedger).step(input.(ledgerStep))
 			return legal, next
 		},
-		Equal: func(a, b any) bool { return a.(searchedLedger).equal(b.(searchedLedger)) },
+		Equal:             func(a, b any) bool { return a.(searchedLedger).equal(b.(searchedLedger)) },
+		DescribeOperation: func(input, _ any) string { return input.(ledgerStep).words() },
+		DescribeState:     func(state any) string { return state.(searchedLedger).words() },
 	}
-	return porcupine.CheckOperationsTimeout(model, operations, limit)
+}
+
+// words is a step for porcupine's picture.
+func (s ledgerStep) words() string {
+	text := s.op.Kind.String() + " → " + s.op.Outcome.String()
+	switch {
+	case s.part == fences:
+		return s.op.Kind.String() + ", its fence"
+	case s.part == refused:
+		return "append is told of a fence"
+	case s.part == bounded:
+		return fmt.Sprintf("a read goes by the bound %d", s.op.Bound)
+	case s.op.reads():
+		return fmt.Sprintf("%s from %d: %d entries", text, s.op.Entry, len(s.items))
+	case s.op.Outcome == OK:
+		return fmt.Sprintf("%s, entry %d", text, s.op.Entry)
+	}
+	return text
+}
+
+func (s searchedLedger) words() string {
+	text := fmt.Sprintf("%d entries", len(s.entries))
+	if s.fenced {
+		text += ", fenced"
+	}
+	if s.closed {
+		text += ", closed"
+	}
+	return text
 }
 
 // ledgerStep is an operation, or a part of one that takes effect at a moment of its own.

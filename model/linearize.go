@@ -2,6 +2,8 @@ package model
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -35,6 +37,39 @@ func Linearize(h *History, limit time.Duration) porcupine.CheckResult {
 		}
 	}
 	return result
+}
+
+// Picture is Linearize of one ledger that also writes porcupine's own picture; see PictureLedger.
+func Picture(w io.Writer, h *History, ledger LedgerID, limit time.Duration, most int) (porcupine.CheckResult, error) {
+	return picture(w, bookieModel(), searchOperations(h)[ledger], limit, most)
+}
+
+func bookieModel() porcupine.Model {
+	model := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{ledgerState{}} },
+		Step: func(state, input, _ any) []any {
+			var next []any
+			for _, s := range state.(ledgerState).step(input.(searchInput)) {
+				next = append(next, s)
+			}
+			return next
+		},
+		Equal:             func(a, b any) bool { return a.(ledgerState).equal(b.(ledgerState)) },
+		DescribeOperation: func(input, _ any) string { return input.(searchInput).words() },
+		DescribeState: func(state any) string {
+			s := state.(ledgerState)
+			return fmt.Sprintf("%d entries, fenced: %t", len(s.entries), s.fenced)
+		},
+	}
+	return model.ToModel()
+}
+
+// words is an operation for porcupine's picture.
+func (in searchInput) words() string {
+	if in.op == nil {
+		return "restart"
+	}
+	return fmt.Sprintf("%s %d → %s", in.op.Kind, in.op.Entry, in.op.Outcome)
 }
 
 // searchInput is an operation, or a restart if op is nil.

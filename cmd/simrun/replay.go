@@ -53,7 +53,8 @@ was broken before.
 
 --html=FILE writes one page about the trial, which needs nothing but itself: the verdict, the operations that contradict
 each other, the plan of faults, lanes of all nodes over virtual time with messages, disks, marks and faults, the copies of
-the entries in question and the metadata of their ledgers. --model=FILE writes the same facts as JSON. With either the
+the entries in question and the metadata of their ledgers. Where a ledger in question is small, porcupine is asked too, and
+its own picture written beside the page. --model=FILE writes the same facts as JSON. With either the
 world runs to its end, and --from and --until choose which events are shown.
 
 A case that was kept with a planted bug runs with it again, which takes the sources and the go command.
@@ -156,14 +157,12 @@ func (f *replayFlags) options(catalogue campaign.Catalogue, target string, trace
 // writePage writes the page of a replayed trial, in the forms that are asked for.
 func (f *replayFlags) writePage(replayed *campaign.Replayed) error {
 	if f.html != "" {
-		if err := replayed.Page().WriteFile(f.html); err != nil {
-			return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+		if err := replayed.WritePage(f.html); err != nil {
+			return err
 		}
 	}
 	if f.model != "" {
-		if err := replayed.Page().WriteModel(f.model); err != nil {
-			return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
-		}
+		return replayed.WritePageModel(f.model)
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"lakebed/trial"
@@ -46,6 +48,7 @@ type Replayed struct {
 	Build    Build  `json:"build"`
 
 	page    *page.Page // nil: none was asked for
+	course  *trial.Course
 	result  trial.Result
 	partial bool // stopped by Until, not by its own end
 }
@@ -86,6 +89,7 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 	}
 	r.fillEmpty()
 	if seen != nil {
+		r.course = options.Course
 		if r.page = makePage(&options, &result, seen, o.command(&options), *o.Page); r.page == nil {
 			return nil, fmt.Errorf("%w: scenario %s tells no course, so there is no page of it", ErrUsage, options.Scenario.Name)
 		}
@@ -93,8 +97,30 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 	return r, nil
 }
 
-// Page is the page of the trial; nil if none was asked for.
-func (r *Replayed) Page() *page.Page { return r.page }
+// WritePage writes the page into a file, and beside it porcupine's own picture if porcupine could be asked.
+func (r *Replayed) WritePage(name string) error {
+	picture, err := r.page.Search(r.course)
+	if err == nil && picture != nil {
+		beside := strings.TrimSuffix(name, filepath.Ext(name)) + "-porcupine.html"
+		r.page.Porcupine = filepath.Base(beside)
+		err = os.WriteFile(beside, picture, 0o644)
+	}
+	if err == nil {
+		err = r.page.WriteFile(name)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrEnvironment, err)
+	}
+	return nil
+}
+
+// WritePageModel writes what is on the page into a file, as JSON.
+func (r *Replayed) WritePageModel(name string) error {
+	if err := r.page.WriteModel(name); err != nil {
+		return fmt.Errorf("%w: %w", ErrEnvironment, err)
+	}
+	return nil
+}
 
 // command is what runs this trial again.
 func (o *ReplayOptions) command(options *trial.Options) string {
