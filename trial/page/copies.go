@@ -54,8 +54,20 @@ func (c *copying) see(e *raw) {
 		c.seeSync(e)
 	case KindOperation:
 		if roleOf(e.node) == "bookie" { // a client in the bookie's own process
-			c.step(e.node, e.at, "", "asked: "+e.text)
+			c.seeLocal(e)
 		}
+	}
+}
+
+// seeLocal tells of a client in the bookie's own process, which needs no messages.
+func (c *copying) seeLocal(e *raw) {
+	switch {
+	case e.end == never:
+		c.step(e.node, e.at, "open", e.text)
+	case e.bad:
+		c.step(e.node, e.end, "bad", e.text)
+	default:
+		c.step(e.node, e.end, "good", e.text)
 	}
 }
 
@@ -109,13 +121,12 @@ func (c *copying) seeLife(e *raw) {
 	switch word, _, _ := strings.Cut(e.text, " "); word {
 	case "crash":
 		if c.unsafe[e.node] {
+			delete(c.unsafe, e.node)
 			c.step(e.node, e.at, "bad", "crash: a copy was written and not synced")
 			return
 		}
 		c.step(e.node, e.at, "", "crash")
-	case "the":
-		c.step(e.node, e.at, "", e.text)
-	case "start,", "exit":
+	case "power", "start,", "exit":
 		c.step(e.node, e.at, "", e.text)
 	}
 }

@@ -109,5 +109,5 @@ func (g *writtenGroups) words() string {
 	if len(names) > 8 {
 		names = append(names[:8], "…")
 	}
-	return fmt.Sprintf("group %s of %d records", strings.Join(names, ", "), g.records)
+	return fmt.Sprintf("group %s, records: %d", strings.Join(names, ", "), g.records)
 }

@@ -25,7 +25,7 @@ var pageStyle string
 var pageScript string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"seconds": seconds, "cell": cell, "first": firstLine, "rest": restOfText, "duration": duration,
+	"seconds": seconds, "cell": cell, "first": firstLine, "rest": restOfText, "duration": duration, "rule": rule,
 }).Parse(pageText))
 
 // pageData is what the template is given.
@@ -80,6 +80,9 @@ func cell(s Step, column int) string {
 	}
 	return s.Text
 }
+
+// rule is the signature without the checker's name, which stands before it.
+func rule(f Finding) string { return strings.TrimPrefix(f.Signature, f.Checker+": ") }
 
 // A finding begins with a paragraph; what follows is for those who want all of it.
 func firstLine(text string) string {

@@ -102,7 +102,7 @@ func (r *Recorder) Look(s *sim.Sight) {
 func (r *Recorder) crash(s *sim.Sight) {
 	text := "crash"
 	if s.Text != "" { // of a volume
-		text = fmt.Sprintf("the power is cut: volume %s loses %d unsynced pages and %d names", s.Text, s.A, s.B)
+		text = fmt.Sprintf("power cut: volume %s loses %d unsynced pages and %d names", s.Text, s.A, s.B)
 	}
 	r.instant(s, KindLife, text).bad = true
 	for path := range r.written { // an order that nobody sees

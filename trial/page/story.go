@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -35,12 +36,21 @@ func (b *builder) accuse() {
 			b.question(ref{number(m[1]), wholeLedger})
 		}
 	}
-	if b.Result.Verdict == trial.Stalled && len(b.page.Accused) == 0 {
+	if b.Result.Verdict == trial.Stalled && len(b.accusedOps) == 0 {
 		for i := range b.Course.Operations {
 			if b.Course.Operations[i].End == trial.Never {
 				b.accuseOperation(i)
 			}
 		}
+	}
+	b.orderAccused()
+}
+
+// orderAccused has the operations in question in the order of time.
+func (b *builder) orderAccused() {
+	slices.SortStableFunc(b.accusedOps, func(x, y *raw) int { return cmp.Compare(x.at, y.at) })
+	for _, e := range b.accusedOps {
+		b.page.Accused = append(b.page.Accused, Operation{Event: -1, Node: e.node, Begin: int64(e.at), End: int64(e.end), Text: e.text})
 	}
 }
 
@@ -54,12 +64,11 @@ func (b *builder) accuseOperation(i int) {
 		return
 	}
 	e := b.ops[i]
-	if b.accused[e] || len(b.page.Accused) == b.Limits.AccusedMax {
+	if b.accused[e] || len(b.accusedOps) == b.Limits.AccusedMax {
 		return
 	}
 	b.accused[e] = true
 	b.accusedOps = append(b.accusedOps, e)
-	b.page.Accused = append(b.page.Accused, Operation{Event: -1, Node: e.node, Begin: int64(e.at), End: int64(e.end), Text: e.text})
 	for _, r := range e.refs {
 		b.question(r)
 	}
