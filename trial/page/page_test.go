@@ -109,6 +109,9 @@ func TestViolationIsExplained(t *testing.T) {
 				t.Errorf("%s: %+v is not the event it leads to", scenario, a)
 			}
 		}
+		if !slices.IsSortedFunc(p.Accused, func(a, b Operation) int { return int(a.Begin - b.Begin) }) {
+			t.Errorf("%s: the operations are not in the order of time", scenario)
+		}
 		c := p.Copies[0]
 		if !strings.Contains(p.Findings[0].Text, fmt.Sprintf("entry %d", c.Entry)) || len(c.Bookies) == 0 {
 			t.Errorf("%s: copies of entry %d of ledger %d, and the finding is: %s", scenario, c.Entry, c.Ledger, p.Findings[0].Text)
@@ -129,6 +132,18 @@ func TestViolationIsExplained(t *testing.T) {
 // Goal: a fault that fired has a bar on the lanes, from when it fired until it or all faults ended.
 func TestFiredFaultsHaveBars(t *testing.T) {
 	m := watched(t, "cluster", 3, DefaultLimits())
+	checkBars(t, m)
+	long := slices.Clone(m.source.Result.Plan.Elements) // as if each had been meant to last
+	for i := range long {
+		long[i].Params.For = time.Hour
+	}
+	m.source.Result.Plan.Elements = long
+	m.page = New(m.source)
+	checkBars(t, m)
+}
+
+func checkBars(t *testing.T, m made) {
+	t.Helper()
 	fired := 0
 	for _, f := range m.page.Plan {
 		if !f.Fired {
@@ -152,7 +167,7 @@ func TestFiredFaultsHaveBars(t *testing.T) {
 func TestTooManyEventsAreCutAndCounted(t *testing.T) {
 	whole := violated(t, "cluster-canary")
 	limits := DefaultLimits()
-	limits.EventsMax = 2000
+	limits.EventsMax = 1200
 	source := whole.source
 	source.Limits = limits
 	cut := New(source)
@@ -170,6 +185,18 @@ func TestTooManyEventsAreCutAndCounted(t *testing.T) {
 		if a.Event < 0 {
 			t.Errorf("left out, although a finding names it: %+v", a)
 		}
+	}
+	subject := fmt.Sprintf("%d/%d", cut.Copies[0].Ledger, cut.Copies[0].Entry)
+	about := func(p *Page) (n int) {
+		for i := range p.Events {
+			if slices.Contains(p.Events[i].Refs, subject) {
+				n++
+			}
+		}
+		return n
+	}
+	if about(cut) != about(whole.page) || about(cut) < 8 {
+		t.Errorf("%d of %d events about entry %s are left", about(cut), about(whole.page), subject)
 	}
 	g := cut.LeftOut[0]
 	source.From, source.Until, source.Limits = time.Duration(g.From), time.Duration(g.To)+time.Microsecond, DefaultLimits()
