@@ -1,4 +1,4 @@
-// Package browser opens the pages of package reports in a headless Chromium and looks at them as a reader would: in light
+// Package browser opens the pages of packages reports and trial/page in a headless Chromium and looks at them as a reader would: in light
 // and dark, on a telephone and on a wide screen, with the keyboard, without scripts.
 //
 // It is a module of its own because the driver of the browser is no part of the engine or its laboratory. Its tests need a

@@ -13,11 +13,13 @@
 //   - Every failure has a seed and a command that shows it again. Failures with one signature form a group: the same kind,
 //     checker and broken rule, or for a panic the same innermost functions. A group shows its shortest trial, the one with
 //     the fewest events: it is the fastest to replay wherever it runs.
+//   - Beside the file of a failure lies a page of it (package page), for the gravest dozen of kinds. It is of the same trial,
+//     run once more in this process; one that hangs, dies or goes another way has none.
 //   - A trial that does not answer in time is a failure (hang), and so is one that takes its worker with it (died). What
 //     the worker said last is kept; the other trials of its batch are run by its successor.
 //   - One seed in twenty, and the first few of each kind of failure, run twice, in another process where there is one;
-//     the first failure of each kind a third time, in a third process where there is one. If anything differs (trace, disks, verdict), that is the gravest failure: nothing else can be trusted until it is
-//     mended. It is bisected to the first event that differs.
+//     the first failure of each kind a third time, in a third process where there is one. If anything differs (trace,
+//     disks, verdict), that is the gravest failure: nothing else can be trusted until it is mended. It is bisected to the first event that differs.
 //   - A canary scenario, which breaks its promise by an ordinary wrong setting, must be caught. Otherwise the campaign
 //     has proved that it can pass, and no more.
 //   - The rare states that the catalogue requires must each have been reached, or the campaign is weak.

@@ -4,7 +4,7 @@
   const $ = (id) => document.getElementById(id);
   const events = model.events, lanes = model.lanes;
   const canvas = $("canvas"), box = $("box"), pen = canvas.getContext("2d");
-  const OPEN = -1, LABELS = 104, AXIS = 26, BAR = 8, LISTED_MAX = 200, PATH_MAX = 120;
+  const OPEN = -1, LABELS = 104, AXIS = 26, BAR = 9, LISTED_MAX = 200, PATH_MAX = 120;
   const seconds = (ns) => ns === OPEN ? "never" : (ns / 1e9).toFixed(6);
   const end = (e) => e.end === OPEN ? model.ended : e.end;
   const took = (e) => e.end === OPEN ? "never ended" : e.end === e.at ? "" : e.end - e.at < 1e6 ? (e.end - e.at) / 1e3 + " µs" : (e.end - e.at) / 1e6 + " ms";
@@ -18,7 +18,7 @@
   let passing = [], chosen = -1, related = new Set(), drawn = [], height = 0;
 
   // Bars that overlap stand in rows of their own. Each lane has room for a few; more share the last one.
-  const ROWS_MAX = 8;
+  const ROWS_MAX = 5;
   const rows = new Int8Array(events.length), depth = lanes.map(() => ({ operation: 0 })), faultRows = { count: 0 };
   const pack = () => {
     const ends = new Map();
