@@ -280,6 +280,11 @@ func TestOneOperationIsFollowedFromClientToDisk(t *testing.T) {
 	type point struct{ X, Y float64 }
 	at := ask[point](t, o, fmt.Sprintf(`(() => { document.getElementById("box").scrollIntoView(); const s = window.page.place(%d), r = document.getElementById("canvas").getBoundingClientRect();
 		return {X: r.left + s.left + s.wide / 2, Y: r.top + s.top + s.high / 2}; })()`, append))
+	// The bar is where its time is: a third of the view from the labels' edge, and as long.
+	if off := ask[float64](t, o, fmt.Sprintf(`(() => { const s = window.page.place(%d), wide = document.getElementById("canvas").clientWidth - 112;
+		return Math.max(Math.abs(s.left - 104 - wide / 3), Math.abs(s.wide - wide / 3)); })()`, append)); off > 3 {
+		t.Errorf("the bar of the append is %.0f pixels from where its time is", off)
+	}
 	if err := chromedp.Do(o.ctx, chromedp.MouseClickXY(at.X, at.Y)); err != nil {
 		t.Fatal(err)
 	}

@@ -54,6 +54,6 @@ func smaller(picture []byte, colours int) ([]byte, error) {
 // coarse leaves out differences that nobody sees.
 func coarse(c color.Color) color.RGBA {
 	r, g, b, _ := c.RGBA()
-	step := func(v uint32) uint8 { return uint8(v>>12) * 17 }
+	step := func(v uint32) uint8 { return uint8((v >> 11) * 255 / 31) }
 	return color.RGBA{step(r), step(g), step(b), 255}
 }

@@ -207,7 +207,7 @@
       pen.fillStyle = colours.grid;
       pen.fillRect(x(t), AXIS - 6, 1, height);
       pen.fillStyle = colours.soft;
-      pen.fillText((t / 1e9).toFixed(Math.min(Math.max(0, 9 - Math.floor(Math.log10(step))), 9)) + " s", x(t), 10);
+      if (x(t) > LABELS + 24) pen.fillText((t / 1e9).toFixed(Math.min(Math.max(0, 9 - Math.floor(Math.log10(step))), 9)) + " s", x(t), 10);
     }
     lanes.forEach((lane, i) => {
       const l = layout[i];
@@ -266,7 +266,7 @@
     for (const kind of ["fault", "message", "disk", "write", "sync", "operation", "mark", "log", "life"]) {
       for (const i of seen) {
         if (events[i].kind !== kind || related.has(i)) continue;
-        pen.globalAlpha = chosen >= 0 ? 0.16 : kind === "message" ? Math.min(0.75, Math.max(0.12, 120 / messages)) : kind === "mark" ? 0.6 : 0.9;
+        pen.globalAlpha = chosen >= 0 ? (kind === "fault" || kind === "life" ? 0.55 : 0.16) : kind === "message" ? Math.min(0.75, Math.max(0.12, 120 / messages)) : kind === "mark" ? 0.6 : 0.9;
         drawEvent(i, false);
       }
     }
