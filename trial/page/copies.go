@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -155,6 +154,3 @@ func (c *copying) settle() {
 		c.told.LeftOut = left
 	}
 }
-
-// name is the entry in words.
-func (c *Copies) name() string { return fmt.Sprintf("entry %d of ledger %d", c.Entry, c.Ledger) }
