@@ -33,6 +33,7 @@ type (
 		Node  string `json:"node"`
 		Point string `json:"point"`
 		Nth   int64  `json:"nth"`
+		After span   `json:"after,omitzero"`
 	}
 	operationJSON struct {
 		Node   string `json:"node"`
@@ -40,6 +41,7 @@ type (
 		Kind   string `json:"kind"`
 		Path   string `json:"path,omitempty"`
 		Nth    int64  `json:"nth"`
+		After  span   `json:"after,omitzero"`
 	}
 	targetJSON struct {
 		Node      string `json:"node,omitempty"`
@@ -115,11 +117,11 @@ func (e *Element) wire() elementJSON {
 	w := elementJSON{ID: e.ID, Kind: e.Kind, Target: targetJSON(e.Target)}
 	switch t := e.Trigger; {
 	case t.Visit != nil:
-		visit := visitJSON(*t.Visit)
-		w.Trigger.Visit = &visit
+		v := t.Visit
+		w.Trigger.Visit = &visitJSON{Node: v.Node, Point: v.Point, Nth: v.Nth, After: span(v.After)}
 	case t.Operation != nil:
 		o := t.Operation
-		w.Trigger.Operation = &operationJSON{Node: o.Node, Volume: o.Volume, Kind: o.Kind.String(), Path: o.Path, Nth: o.Nth}
+		w.Trigger.Operation = &operationJSON{Node: o.Node, Volume: o.Volume, Kind: o.Kind.String(), Path: o.Path, Nth: o.Nth, After: span(o.After)}
 	default:
 		at := span(t.At)
 		w.Trigger.At = &at
@@ -162,9 +164,8 @@ func (w *triggerJSON) trigger() (Trigger, error) {
 		t.At = time.Duration(*w.At)
 		count++
 	}
-	if w.Visit != nil {
-		visit := Visit(*w.Visit)
-		t.Visit = &visit
+	if v := w.Visit; v != nil {
+		t.Visit = &Visit{Node: v.Node, Point: v.Point, Nth: v.Nth, After: time.Duration(v.After)}
 		count++
 	}
 	if o := w.Operation; o != nil {
@@ -172,7 +173,7 @@ func (w *triggerJSON) trigger() (Trigger, error) {
 		if err != nil {
 			return Trigger{}, err
 		}
-		t.Operation = &Operation{Node: o.Node, Volume: o.Volume, Kind: kind, Path: o.Path, Nth: o.Nth}
+		t.Operation = &Operation{Node: o.Node, Volume: o.Volume, Kind: kind, Path: o.Path, Nth: o.Nth, After: time.Duration(o.After)}
 		count++
 	}
 	if count != 1 {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (d *Driver) arm(e *Element) {
 	switch t := &e.Trigger; {
 	case t.Visit != nil:
 		s := d.spot(t.Visit.Node, t.Visit.Point)
-		s.waiting = append(s.waiting, e)
+		s.waiting = append(s.waiting, &countdown{element: e, left: t.Visit.Nth})
 	case t.Operation != nil:
 		v := d.volume(t.Operation.Node, t.Operation.Volume)
 		v.waiting = append(v.waiting, &countdown{element: e, left: t.Operation.Nth})
@@ -77,6 +78,18 @@ func (d *Driver) arm(e *Element) {
 
 // Firings tells which elements were triggered and when, in that order.
 func (d *Driver) Firings() []Firing { return slices.Clone(d.firings) }
+
+// Visited tells how often each node came to each of its points, sorted by node and point.
+func (d *Driver) Visited() []Visit {
+	var all []Visit
+	for p, s := range d.spots {
+		if s.visits > 0 {
+			all = append(all, Visit{Node: p.node, Point: p.point, Nth: s.visits})
+		}
+	}
+	slices.SortFunc(all, func(a, b Visit) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Point, b.Point)) })
+	return all
+}
 
 // Fired returns the explicit plan: the driver's own with the yes answers of chance added. A world that is driven by it
 // with chance off has the same trace. Elements that never triggered are part of it, since even waiting leaves its mark on

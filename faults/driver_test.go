@@ -298,8 +298,8 @@ func TestHealSendsAgainWhatAStallHolds(t *testing.T) {
 func TestHealCancelsWhatHasNotFired(t *testing.T) {
 	plan := Plan{Elements: []Element{
 		{ID: "time", Kind: Kill, Trigger: Trigger{At: 200 * ms}, Target: Target{Node: "a"}},
-		{ID: "visit", Kind: Kill, Trigger: Trigger{Visit: &Visit{"a", "test.step", 40}}, Target: Target{Node: "a"}},
-		{ID: "operation", Kind: Kill, Trigger: Trigger{Operation: &Operation{"a", testVolume, sim.DiskSync, "", 40}}, Target: Target{Node: "a"}},
+		{ID: "visit", Kind: Kill, Trigger: Trigger{Visit: &Visit{Node: "a", Point: "test.step", Nth: 40}}, Target: Target{Node: "a"}},
+		{ID: "operation", Kind: Kill, Trigger: Trigger{Operation: &Operation{Node: "a", Volume: testVolume, Kind: sim.DiskSync, Nth: 40}}, Target: Target{Node: "a"}},
 		rarely("a", 40),
 	}}
 	for _, heal := range []bool{true, false} {
@@ -447,5 +447,29 @@ func TestAnElementDrawsOnlyFromItsOwnStream(t *testing.T) {
 	}
 	if all["one"] == all["three"] {
 		t.Error("two elements draw the same")
+	}
+}
+
+// TestTriggersCountFromATimeOn: a visit or an operation before After does not count. So a fault keeps its moment when what
+// was counted before it goes.
+func TestTriggersCountFromATimeOn(t *testing.T) {
+	fired := func(after time.Duration) map[string]time.Duration {
+		plan := Plan{Elements: []Element{
+			{ID: "visit", Kind: Kill, Trigger: Trigger{Visit: &Visit{Node: "a", Point: "test.step", Nth: 2, After: after}}, Target: Target{Node: "a"}},
+			{ID: "operation", Kind: Kill, Trigger: Trigger{Operation: &Operation{Node: "a", Volume: testVolume, Kind: sim.DiskSync, Nth: 2, After: after}}, Target: Target{Node: "a"}},
+		}}
+		r := newRig(t, 1, plan)
+		r.run(t, 400*ms)
+		at := map[string]time.Duration{}
+		for _, f := range r.driver.Firings() {
+			at[f.ID] = f.At
+		}
+		return at
+	}
+	early, late := fired(0), fired(200*ms)
+	for _, id := range []string{"visit", "operation"} {
+		if early[id] == 0 || early[id] >= 200*ms || late[id] < 200*ms {
+			t.Errorf("%s: fired at %s, and counting from 200 ms on at %s", id, early[id], late[id])
+		}
 	}
 }

@@ -44,6 +44,7 @@ type Visit struct {
 	Node  string
 	Point string // a host.Point
 	Nth   int64
+	After time.Duration // virtual time from which visits are counted
 }
 
 // Operation is the Nth operation of a kind, from 1, on a volume of a node, counting only the paths that match.
@@ -53,6 +54,7 @@ type Operation struct {
 	Kind   sim.DiskKind
 	Path   string // a pattern, see Target.Path
 	Nth    int64
+	After  time.Duration // virtual time from which operations are counted
 }
 
 // Target is where an element strikes.

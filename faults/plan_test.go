@@ -40,7 +40,7 @@ func TestEveryPlanSurvivesItsFile(t *testing.T) {
 	}
 	roundTrip(t, Plan{})
 	roundTrip(t, Plan{Elements: []Element{{
-		ID: "all", Kind: PowerCut, Trigger: Trigger{Operation: &Operation{"a", "v", sim.DiskTruncate, "x/*", 9}},
+		ID: "all", Kind: PowerCut, Trigger: Trigger{Operation: &Operation{Node: "a", Volume: "v", Kind: sim.DiskTruncate, Path: "x/*", Nth: 9}},
 		Target: Target{Node: "a"}, Params: Params{Survival: disk.Mixed, RestartAfter: 1234567 * time.Nanosecond},
 	}}})
 }
@@ -56,10 +56,10 @@ func TestTheFormOfPlansStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Plan{Elements: []Element{
-		{ID: "e01-power-cut", Kind: PowerCut, Trigger: Trigger{Visit: &Visit{"bookie1", "journal.synced", 3}},
+		{ID: "e01-power-cut", Kind: PowerCut, Trigger: Trigger{Visit: &Visit{Node: "bookie1", Point: "journal.synced", Nth: 3}},
 			Target: Target{Node: "bookie1"}, Params: Params{Survival: disk.Torn, RestartAfter: 250 * time.Millisecond}},
 		{ID: "e02-write-error", Kind: WriteError,
-			Trigger: Trigger{Operation: &Operation{"bookie1", "ledger", sim.DiskWrite, "*.log", 12}},
+			Trigger: Trigger{Operation: &Operation{Node: "bookie1", Volume: "ledger", Kind: sim.DiskWrite, Path: "*.log", Nth: 12}},
 			Target:  Target{Node: "bookie1", Volume: "ledger", Path: "*.log", Operation: "write"}, Params: Params{Times: 2, Every: 3}},
 		{ID: "e03-slow-link", Kind: SlowLink, Trigger: Trigger{At: 1500 * time.Millisecond},
 			Target: Target{Node: "bookie1", Peer: "client"}, Params: Params{For: time.Second, Factor: 20}},
@@ -250,7 +250,7 @@ func TestAPlanFitsOnlyAWorldWithItsNodes(t *testing.T) {
 		one(Kill, Target{Node: "b"}, Params{}),
 		one(Reset, Target{Node: "a", Peer: "b"}, Params{}),
 		{Elements: []Element{rarely("b", 1)}},
-		{Elements: []Element{{ID: "x", Kind: Kill, Target: Target{Node: "a"}, Trigger: Trigger{Operation: &Operation{"b", "v", sim.DiskRead, "", 1}}}}},
+		{Elements: []Element{{ID: "x", Kind: Kill, Target: Target{Node: "a"}, Trigger: Trigger{Operation: &Operation{Node: "b", Volume: "v", Kind: sim.DiskRead, Nth: 1}}}}},
 	} {
 		if err := plan.Fits(w); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `"b"`) {
 			t.Errorf("%+v: %v", plan, err)

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"lakebed/sim"
 	"lakebed/sim/disk"
@@ -27,6 +28,19 @@ func (p Plan) Fits(w *sim.World) error {
 		e := &p.Elements[i]
 		for _, name := range e.nodes() {
 			if w.Node(name) == nil {
+				return fmt.Errorf("element %q: there is no node %q: %w", e.ID, name, ErrInvalid)
+			}
+		}
+	}
+	return nil
+}
+
+// Names reports why the plan cannot be carried out in a world with these nodes.
+func (p Plan) Names(nodes []string) error {
+	for i := range p.Elements {
+		e := &p.Elements[i]
+		for _, name := range e.nodes() {
+			if !slices.Contains(nodes, name) {
 				return fmt.Errorf("element %q: there is no node %q: %w", e.ID, name, ErrInvalid)
 			}
 		}
@@ -93,8 +107,8 @@ func (t *Trigger) check() error {
 	case t.Visit != nil && t.Operation != nil, !t.timed() && t.At != 0:
 		return fmt.Errorf("more than one trigger: %w", ErrInvalid)
 	case t.Visit != nil:
-		if t.Visit.Node == "" || t.Visit.Point == "" || t.Visit.Nth < 1 {
-			return fmt.Errorf("a visit names a node, a point and the how manieth, from 1: %w", ErrInvalid)
+		if t.Visit.Node == "" || t.Visit.Point == "" || t.Visit.Nth < 1 || t.Visit.After < 0 {
+			return fmt.Errorf("a visit names a node, a point and the how manieth, from 1, after a time: %w", ErrInvalid)
 		}
 	case t.Operation != nil:
 		return t.Operation.check()
@@ -105,8 +119,8 @@ func (t *Trigger) check() error {
 }
 
 func (o *Operation) check() error {
-	if o.Node == "" || o.Volume == "" || o.Nth < 1 {
-		return fmt.Errorf("an operation names a node, a volume, a kind and the how manieth, from 1: %w", ErrInvalid)
+	if o.Node == "" || o.Volume == "" || o.Nth < 1 || o.After < 0 {
+		return fmt.Errorf("an operation names a node, a volume, a kind and the how manieth, from 1, after a time: %w", ErrInvalid)
 	}
 	if o.Kind > lastDiskKind {
 		return fmt.Errorf("there is no operation %d: %w", o.Kind, ErrInvalid)

@@ -32,7 +32,7 @@ type place struct{ node, point string }
 // spot is what the driver knows about a place.
 type spot struct {
 	visits  int64
-	waiting []*Element
+	waiting []*countdown
 
 	drawn bool       // whether chance knows this place: only places that ask have a part in it
 	oneIn int64      // zero: not armed
@@ -79,8 +79,12 @@ func (d *Driver) Perhaps(n *sim.Node, point string) bool {
 func (d *Driver) visit(s *spot) bool {
 	s.visits++
 	yes := false
-	for _, e := range s.waiting {
-		if e.Trigger.Visit.Nth != s.visits || d.healed {
+	for _, c := range s.waiting {
+		e := c.element
+		if c.left == 0 || d.world.Elapsed() < e.Trigger.Visit.After {
+			continue
+		}
+		if c.left--; c.left > 0 || d.healed {
 			continue
 		}
 		d.fire(e)

@@ -14,7 +14,7 @@ type volume struct {
 	active  []*diskFault // in the order in which they began
 }
 
-// countdown is an element that waits for an operation.
+// countdown is an element that waits for visits or operations.
 type countdown struct {
 	element *Element
 	left    int64
@@ -36,7 +36,7 @@ func (d *Driver) volume(nodeName, name string) *volume {
 func (v *volume) decide(op *sim.DiskOp) sim.DiskEffect {
 	for _, c := range v.waiting {
 		o := c.element.Trigger.Operation
-		if c.left == 0 || o.Kind != op.Kind || !matches(o.Path, op.Path) {
+		if c.left == 0 || o.Kind != op.Kind || !matches(o.Path, op.Path) || v.driver.world.Elapsed() < o.After {
 			continue
 		}
 		if c.left--; c.left == 0 {
