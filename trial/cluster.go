@@ -13,6 +13,7 @@ import (
 	"lakebed/model"
 	"lakebed/sim"
 	"lakebed/trial/oracle"
+	"lakebed/workloads/agenda"
 	"lakebed/workloads/replicated"
 )
 
@@ -35,6 +36,7 @@ type cluster struct {
 	verifier *sim.Node
 	bookies  []*member
 	clients  []*caller
+	agenda   *agenda.Agenda
 	lab      *replicated.Lab
 	marks    *model.Marks
 	rare     *rareStates
@@ -64,18 +66,18 @@ type member struct {
 type caller struct {
 	node     *sim.Node
 	number   int
-	finished bool // its sessions have ended because the work is done
+	finished bool // its sessions have ended because the work is done, or have none
 }
 
 func newCluster(o Options) *cluster {
 	c := &cluster{
-		options: o, drawn: drawCluster(&o.Scenario, o.Seed), marks: model.NewMarks(), verdict: OK,
+		options: o, drawn: drawCluster(&o), agenda: o.agenda(), marks: model.NewMarks(), verdict: OK,
 		rand: sim.Stream(o.Seed, "trial/course"),
 	}
 	config := c.drawn.world
 	config.Trace, config.Observer, config.Look = o.Trace, o.Observer, o.Course.look()
 	c.world = sim.New(config)
-	c.lab = replicated.NewLab(c.drawn.mix)
+	c.lab = replicated.NewLab(c.drawn.mix, c.agenda)
 	c.oracle = oracle.New(sim.Stream(o.Seed, "trial/oracle-course"), c.drawn.oracle)
 	c.lab.Recorder.Follow(c.writtenMetadata)
 	c.watch()
@@ -106,7 +108,7 @@ func (c *cluster) addNodes() {
 		c.bookies = append(c.bookies, m)
 	}
 	for i := range c.options.Scenario.Clients {
-		one := &caller{node: c.world.NewNode(clientName(i)), number: i}
+		one := &caller{node: c.world.NewNode(clientName(i)), number: i, finished: c.idle(i)}
 		one.node.OnExit(func(err error, crashed bool) { c.clientExited(one, err, crashed) })
 		c.clients = append(c.clients, one)
 	}
@@ -114,10 +116,19 @@ func (c *cluster) addNodes() {
 	c.verifier.OnExit(func(err error, _ bool) { c.verified(err) })
 }
 
+// idle reports whether none of a client's sessions has anything to do.
+func (c *cluster) idle(number int) bool {
+	for i := range c.drawn.sessions {
+		if !c.agenda.Absent(int(clientID(number, i))) {
+			return false
+		}
+	}
+	return true
+}
+
 // runAll lets the world run from its first event to its verdict.
 func (c *cluster) runAll() Result {
-	s := &c.options.Scenario
-	limit := s.work() + healedLimit
+	limit := c.options.work() + healedLimit
 	if c.options.Until > 0 {
 		limit = c.options.Until
 	}
@@ -132,7 +143,7 @@ func (c *cluster) runAll() Result {
 			c.start(one.node.Name())
 		}
 	})
-	c.world.At(s.work(), c.heal)
+	c.world.At(c.options.work(), c.heal)
 	return c.result(c.world.Run(limit))
 }
 
@@ -314,6 +325,7 @@ func (c *cluster) result(world sim.Verdict) Result {
 		}
 		c.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, c.worldSignature(world)), text)
 	}
+	c.options.tellPassage(c.agenda, c.driver)
 	history := c.lab.Recorder.History()
 	if c.options.History != nil {
 		c.options.History(history)

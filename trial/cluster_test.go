@@ -81,7 +81,7 @@ func TestDrawnClustersKeepTheAllowance(t *testing.T) {
 	damaging, shapes := map[faults.Kind]int{}, map[ledger.Quorum]int{}
 	for _, s := range clusterScenarios(t) {
 		for seed := range uint64(300) {
-			d := drawCluster(&s, seed)
+			d := drawCluster(&Options{Scenario: s, Seed: seed})
 			shapes[d.quorum]++
 			if n := len(d.allowance.Fragile); n >= d.quorum.Ack && n > 0 || d.bookies <= d.quorum.Ensemble {
 				t.Fatalf("%s, seed %d: %d of %d bookies are fragile with %+v", s.Name, seed, n, d.bookies, d.quorum)

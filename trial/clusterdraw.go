@@ -30,10 +30,12 @@ type clusterDraw struct {
 	allowance faults.Allowance
 }
 
-func drawCluster(s *Scenario, seed uint64) clusterDraw {
+func drawCluster(o *Options) clusterDraw {
+	s, seed := &o.Scenario, o.Seed
 	draw := func(name string) *rand.Rand { return sim.Stream(seed, "trial/"+name) }
 	var d clusterDraw
 	d.drawShape(s, draw("shape"))
+	o.Reduction.shape(&d)
 	d.world = drawWorld(seed, draw("world"))
 	d.world.Net = drawNet(draw("net"))
 	d.disk = drawDisk(draw("disk"))
@@ -46,6 +48,7 @@ func drawCluster(s *Scenario, seed uint64) clusterDraw {
 	d.mix = d.drawSessions(s, draw("mix"))
 	d.sessions = s.Cluster.Sessions
 	d.drawCrowd(draw("crowd"))
+	o.Reduction.cluster(s, &d)
 	d.plan = drawClusterPlan(s, clusterShape(s, d.bookies, d.allowance), draw("plan"))
 	return d
 }

@@ -23,6 +23,7 @@ func (c *cluster) heal() {
 			c.start(n.Name())
 		}
 	}
+	c.verifyWhenFinished() // where no client has anything to do, none will end
 }
 
 // breakRest draws the bookies that are not healed, and in which way they are away.

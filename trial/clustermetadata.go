@@ -15,8 +15,10 @@ import (
 const hostilityScale = 6
 
 // drawOracle draws how hostile the metadata store is.
-func drawOracle(r *rand.Rand) oracle.Config {
-	c := oracle.Draw(r)
+func drawOracle(r *rand.Rand) oracle.Config { return scaled(oracle.Draw(r)) }
+
+// scaled makes times fit a trial.
+func scaled(c oracle.Config) oracle.Config {
 	for _, d := range []*time.Duration{
 		&c.StaleMax, &c.NoticeMax, &c.LateWriteMax, &c.SlowMax, &c.OutageMax, &c.SessionTimeoutMin,
 	} {

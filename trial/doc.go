@@ -7,6 +7,7 @@
 //   - What a seed draws (configuration, mix, plan) is in the Result's plan or follows from scenario and seed. A trial
 //     run with an explicit plan takes no fault from chance.
 //   - A trial that is looked at (Course) has the Result of one that is not.
+//   - A Reduction takes operations of clients and drawn values away. What is left happens as it would; a sound engine passes.
 //   - After the faults comes a phase in which nothing is broken any more: whoever does not come back then is stalled.
 //   - When a bookie has closed cleanly, tasks and buffers that are left are a failure.
 //

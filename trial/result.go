@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"regexp"
 	"time"
 
 	"lakebed/faults"
@@ -42,6 +43,12 @@ type Result struct {
 	Marks      map[string]int64 `json:"marks"`
 	Plan       faults.Plan      `json:"plan"`
 }
+
+// digits are what signatures of one class may differ in: ids, sizes, addresses.
+var digits = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
+
+// Class is the finding's checker and signature, without what differs from trial to trial.
+func (f *Finding) Class() string { return f.Checker + ": " + digits.ReplaceAllString(f.Signature, "#") }
 
 // Failed reports whether the trial broke a promise.
 func (r *Result) Failed() bool { return r.Verdict != OK }

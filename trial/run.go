@@ -15,6 +15,7 @@ import (
 	"lakebed/sim/disk"
 	"lakebed/trial/defects/defect"
 	"lakebed/workloads"
+	"lakebed/workloads/agenda"
 )
 
 const (
@@ -33,12 +34,16 @@ type Options struct {
 	Trace    io.Writer     // one line an event
 	Observer *sim.Observer // compares two runs
 	Defect   string        // planted bug to switch on; only builds with the defects overlay have any
-	Until    time.Duration // end the world here, without a verdict on what is open; zero: run to the end
+	// Reduction takes work and drawn values away. Nil: nothing.
+	Reduction *Reduction
+	Until     time.Duration // end the world here, without a verdict on what is open; zero: run to the end
 	// History is shown what the clients of a cluster did, before the checkers see it, so that others can judge it too. It
 	// must not change it, and has no say in the verdict. Nil: nobody asks. A trial of a single bookie has none.
 	History func(*model.ClusterHistory)
 	// Course is filled with what there is to know of the trial beside its result. It has no say in it. Nil: nobody asks.
 	Course *Course
+	// Passage is told what came to pass. Nil: nobody asks.
+	Passage func(Passage)
 }
 
 // WithoutSteps makes an Options.Trace that is spared the scheduler's own lines; see sim.WithoutSteps.
@@ -62,6 +67,7 @@ type run struct {
 	remotes  []*sim.Node
 	driver   *faults.Driver
 	config   bookie.Config
+	agenda   *agenda.Agenda
 	lab      *workloads.Lab
 	marks    *model.Marks
 	rand     *rand.Rand
@@ -90,13 +96,13 @@ func Run(o Options) Result {
 // runAll lets the world run from its first event to its verdict.
 func (t *run) runAll() Result {
 	o := &t.options
-	limit := o.Scenario.work() + healedLimit
+	limit := o.work() + healedLimit
 	if o.Until > 0 {
 		limit = o.Until
 	}
 	t.world.At(0, t.start)
 	t.startRemotes()
-	t.world.At(o.Scenario.work(), t.heal)
+	t.world.At(o.work(), t.heal)
 	world := t.world.Run(limit)
 	return t.result(world)
 }
@@ -104,13 +110,14 @@ func (t *run) runAll() Result {
 func newRun(o Options) *run {
 	s := &o.Scenario
 	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
-	worldConfig := drawWorld(o.Seed, draw("world"))
+	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
 	t := &run{
-		options: o, world: sim.New(worldConfig), config: drawBookie(s, draw("bookie")),
-		lab: workloads.NewLab(drawMix(s, draw("mix")), 1), marks: model.NewMarks(),
-		rand: draw("course"), verdict: OK,
+		options: o, world: sim.New(worldConfig), config: o.Reduction.bookie(drawBookie(s, draw("bookie"))), agenda: o.agenda(),
+		marks: model.NewMarks(),
+		rand:  draw("course"), verdict: OK,
 	}
+	t.lab = workloads.NewLab(drawMix(s, draw("mix")), 1, t.agenda)
 	if o.Course != nil {
 		t.lab.Recorder.Watch(t.world.Elapsed)
 	}
@@ -300,6 +307,7 @@ func (t *run) result(world sim.Verdict) Result {
 		}
 		t.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, world.Message), world.String())
 	}
+	t.options.tellPassage(t.agenda, t.driver)
 	history := t.lab.Recorder.History()
 	for _, v := range model.CheckBookie(history) {
 		t.options.Course.accuse(len(t.findings), v.Ops)

@@ -21,7 +21,7 @@ type Client struct {
 // NewClient makes a client whose tasks belong to g. pace is the mean time between two of its operations.
 func NewClient(h host.Host, g host.Group, lab *Lab, store *bookie.Store, number int, pace time.Duration) *Client {
 	return &Client{
-		caller: caller{lab: lab, rand: h.Rand(clientName(number)), number: number, pace: pace},
+		caller: newCaller(lab, number, pace),
 		store:  store, group: g,
 		done: host.NewQueue[*bookie.Batch](h, g, clientName(number), 1),
 	}
@@ -31,20 +31,21 @@ func clientName(number int) string { return "client-" + string(rune('a'+number))
 
 // Run works until the group stops or the bookie does.
 func (c *Client) Run() {
-	for c.group.Sleep(c.think()) {
-		if !c.step() {
+	for !c.absent() && c.turn(c.group) {
+		if !c.act() {
 			return
 		}
 	}
 }
 
-// step does one operation. False: the bookie has stopped.
-func (c *Client) step() bool {
+// act does one step. False: the bookie has stopped.
+func (c *Client) act() bool {
 	m := &c.lab.mix
-	return c.act(
-		action{m.Add, c.add}, action{m.AddBatch, c.addBatch}, action{m.Recover, c.recoverEntry}, action{m.Retry, c.retry},
-		action{m.Read, c.read}, action{m.ReadRange, c.readRange}, action{m.LastEntry, c.lastEntry},
-		action{m.Fence, c.fence}, action{m.Delete, c.deleteLedger}, action{m.List, c.list}, action{m.Flush, c.flush},
+	return c.choose(
+		action{m.Add, c.single(c.add)}, action{m.AddBatch, c.addBatch}, action{m.Recover, c.single(c.recoverEntry)},
+		action{m.Retry, c.single(c.retry)}, action{m.Read, c.single(c.read)}, action{m.ReadRange, c.single(c.readRange)},
+		action{m.LastEntry, c.single(c.lastEntry)}, action{m.Fence, c.single(c.fence)}, action{m.Delete, c.single(c.deleteLedger)},
+		action{m.List, c.single(c.list)}, action{m.Flush, c.single(c.flush)},
 	)
 }
 
@@ -92,17 +93,23 @@ func (c *Client) addOp(id ledger.ID, entry ledger.EntryID, body []byte, recovery
 	return op
 }
 
-// addBatch submits several entries at once, as a connection does.
+// addBatch submits several entries at once, as a connection does. Each is a part of the step.
 func (c *Client) addBatch() bool {
 	n := 1 + c.rand.IntN(c.lab.mix.BatchMax)
-	batch := &bookie.Batch{Adds: make([]bookie.Add, n), Done: c.done}
-	tokens := make([]Token, n)
+	batch := &bookie.Batch{Done: c.done}
+	var tokens []Token
 	b := c.ledger()
-	for i := range batch.Adds {
+	for i := range n {
+		if !c.does(i + 1) {
+			continue
+		}
 		t := b.append(c.rand)
 		body := content(nil, b.id, t.entry, 0, t.payload)
-		batch.Adds[i] = bookie.Add{MasterKey: masterKey(), Body: body}
-		tokens[i] = c.lab.Recorder.Begin(c.addOp(b.id, t.entry, body, false))
+		batch.Adds = append(batch.Adds, bookie.Add{MasterKey: masterKey(), Body: body})
+		tokens = append(tokens, c.lab.Recorder.Begin(c.addOp(b.id, t.entry, body, false)))
+	}
+	if len(tokens) == 0 {
+		return true
 	}
 	c.store.Submit(batch)
 	taken, ok := c.done.Take(nil)

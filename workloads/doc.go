@@ -5,7 +5,8 @@
 //
 //   - Every operation is recorded with its call before it starts and its outcome after it ends; one that a crash cut off
 //     is recorded as of unknown outcome. Stamps are one order over all clients.
-//   - What a client does follows from its random stream and from what it saw, nothing else.
+//   - What a client does follows from its random stream and from what it saw, nothing else. Each of its steps draws from
+//     a stream of its own, and an agenda (package agenda) can leave any of them out.
 //   - The content of an entry follows from ledger, entry and version, and its digest covers every stored byte.
 //
 // # What it does not promise

@@ -6,6 +6,7 @@ import (
 
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // Mix says how the clients divide their work: weights of what a client does next, and sizes.
@@ -24,15 +25,16 @@ type Mix struct {
 type Lab struct {
 	Recorder *Recorder
 	mix      Mix
+	agenda   *agenda.Agenda
 
 	mutex   sync.Mutex
 	ledgers []*book
 	nextID  ledger.ID
 }
 
-// NewLab makes a lab in which nothing has happened. Ledgers get ids from first on.
-func NewLab(mix Mix, first ledger.ID) *Lab {
-	return &Lab{Recorder: NewRecorder(), mix: mix, nextID: first}
+// NewLab makes a lab in which nothing has happened. Ledgers get ids from first on; clients do what the agenda says.
+func NewLab(mix Mix, first ledger.ID, a *agenda.Agenda) *Lab {
+	return &Lab{Recorder: NewRecorder(), mix: mix, agenda: a, nextID: first}
 }
 
 func (l *Lab) open() *book {

@@ -16,6 +16,7 @@ import (
 	"lakebed/engine/host/oshost"
 	"lakebed/model"
 	"lakebed/workloads"
+	"lakebed/workloads/agenda"
 )
 
 // realMix is the mix of the default scenario, in a hurry.
@@ -98,7 +99,7 @@ func TestHistoriesFromRealDisksAndSocketsAreRight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lab := workloads.NewLab(realMix(), 1)
+	lab := workloads.NewLab(realMix(), 1, agenda.New(1))
 	for round := range rounds + 1 {
 		l := &life{lab: lab, inside: 6, remote: 3, verify: round == rounds}
 		ctx, cancel := context.WithTimeout(t.Context(), total/rounds)

@@ -27,7 +27,7 @@ type Remote struct {
 // NewRemote makes a client of the bookie at address.
 func NewRemote(h host.Host, lab *Lab, address string, number int, pace time.Duration, config channel.Config) *Remote {
 	return &Remote{
-		caller: caller{lab: lab, rand: h.Rand("remote"), number: number, pace: pace},
+		caller: newCaller(lab, number, pace),
 		h:      h, address: address, config: config,
 	}
 }
@@ -35,24 +35,25 @@ func NewRemote(h host.Host, lab *Lab, address string, number int, pace time.Dura
 // Run works until the node is told to stop.
 func (r *Remote) Run() {
 	root := r.h.Root()
-	for root.Sleep(reconnectPause) {
+	for !r.absent() && root.Sleep(reconnectPause) {
 		c, err := channel.Dial(r.h, root, r.address, host.Within(r.h, root, time.Second), r.config)
 		if err != nil {
 			continue
 		}
 		r.channel = c
-		for c.Err() == nil && root.Sleep(r.think()) && r.step() {
+		for c.Err() == nil && r.turn(root) && r.act() {
 		}
 		c.Close()
 	}
 }
 
-// step does one operation. False: the node is to stop.
-func (r *Remote) step() bool {
+// act does one step. False: the node is to stop.
+func (r *Remote) act() bool {
 	m := &r.lab.mix
-	return r.act(
-		action{m.Add, r.add}, action{m.AddBatch, r.pipeline}, action{m.Recover, r.recoverEntry}, action{m.Read, r.read},
-		action{m.ReadRange, r.readBatch}, action{m.LastEntry, r.readLast}, action{m.Fence, r.fence},
+	return r.choose(
+		action{m.Add, r.single(r.add)}, action{m.AddBatch, r.pipeline}, action{m.Recover, r.single(r.recoverEntry)},
+		action{m.Read, r.single(r.read)}, action{m.ReadRange, r.single(r.readBatch)}, action{m.LastEntry, r.single(r.readLast)},
+		action{m.Fence, r.single(r.fence)},
 	)
 }
 
@@ -123,14 +124,17 @@ type answered struct {
 
 func (a answered) Completed(request *channel.Request) { a.queue.Offer(request) }
 
-// pipeline sends several adds without waiting between them.
+// pipeline sends several adds without waiting between them. Each is a part of the step.
 func (r *Remote) pipeline() bool {
 	n := 1 + r.rand.IntN(r.lab.mix.BatchMax)
 	b := r.ledger()
 	done := answered{host.NewQueue[*channel.Request](r.h, r.h.Root(), "pipeline", n)}
 	tokens := make(map[*channel.Request]Token, n)
 	waiting := 0
-	for range n {
+	for i := range n {
+		if !r.does(i + 1) {
+			continue
+		}
 		request, token := r.addRequest(b, b.append(r.rand), false)
 		request.Done = done
 		if err := r.channel.Submit(request); err != nil {

@@ -56,6 +56,10 @@ func (s *Session) foreign() {
 		s.catchUp()
 		return
 	}
+	if !s.does() {
+		s.lab.notCreated()
+		return
+	}
 	w := s.createForeign()
 	if w == nil {
 		s.lab.notCreated()
@@ -63,7 +67,7 @@ func (s *Session) foreign() {
 		return
 	}
 	for range 1 + s.rand.IntN(foreignEntries) {
-		if !w.append() || s.rand.IntN(2) == 0 && !s.goesOn() {
+		if w.does() && !w.append() || s.rand.IntN(2) == 0 && !s.goesOn() {
 			break
 		}
 	}

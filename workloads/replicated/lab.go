@@ -7,6 +7,7 @@ import (
 
 	"lakebed/engine/bookkeeper/client/protocol"
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/workloads/agenda"
 )
 
 // Mix says how sessions divide their work: weights of what a session does next, and sizes.
@@ -42,6 +43,7 @@ const PayloadBytesMin = 8
 type Lab struct {
 	Recorder *Recorder
 	mix      Mix
+	agenda   *agenda.Agenda
 
 	mutex      sync.Mutex
 	books      []*book
@@ -52,9 +54,9 @@ type Lab struct {
 	finished   bool
 }
 
-// NewLab makes a lab in which nothing has happened.
-func NewLab(mix Mix) *Lab {
-	return &Lab{Recorder: NewRecorder(), mix: mix}
+// NewLab makes a lab in which nothing has happened. Sessions do what the agenda says.
+func NewLab(mix Mix, a *agenda.Agenda) *Lab {
+	return &Lab{Recorder: NewRecorder(), mix: mix, agenda: a}
 }
 
 // Finish has all sessions end what they do and begin nothing new.

@@ -18,8 +18,14 @@ type view struct {
 	last   bool // and this is the last try: a failure is final too
 }
 
+// errLeftOut says that the agenda does not want an operation.
+var errLeftOut = errors.New("not on the agenda")
+
 // open opens a ledger, with or without recovery. Nil: it did not work.
 func (s *Session) open(b *book, recovery, final bool) (*view, error) {
+	if !s.does() {
+		return nil, errLeftOut
+	}
 	v := &view{Session: s, book: b, handle: s.lab.Recorder.Handle(), final: final}
 	kind := model.LedgerConfirmed
 	if recovery {
@@ -66,6 +72,9 @@ func (v *view) endConfirmed(token Token, confirmed ledger.EntryID) {
 
 // readLast asks for the last confirmed entry. ok: there was an answer.
 func (v *view) readLast() (ledger.EntryID, bool) {
+	if !v.does() {
+		return ledger.NoEntry, false
+	}
 	op := v.op(model.LedgerConfirmed, v.book.id)
 	op.Handle = v.handle
 	token := v.lab.Recorder.Begin(op)
@@ -80,6 +89,9 @@ func (v *view) readLast() (ledger.EntryID, bool) {
 
 // single reads entries one by one. It returns the entry behind those that it got.
 func (v *view) single(first, last ledger.EntryID) ledger.EntryID {
+	if !v.does() {
+		return first
+	}
 	op := v.op(model.LedgerRead, v.book.id)
 	op.Handle, op.Entry, op.Last = v.handle, model.EntryID(first), model.EntryID(last)
 	token := v.lab.Recorder.Begin(op)
@@ -89,6 +101,9 @@ func (v *view) single(first, last ledger.EntryID) ledger.EntryID {
 
 // batch reads a batch. It returns the entry behind those that it got.
 func (v *view) batch(first ledger.EntryID, count, bytes int) ledger.EntryID {
+	if !v.does() {
+		return first
+	}
 	op := v.op(model.LedgerBatchRead, v.book.id)
 	op.Handle, op.Entry = v.handle, model.EntryID(first)
 	op.MaxCount, op.MaxBytes = int32(count), int64(bytes)

@@ -23,6 +23,7 @@ import (
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 	"lakebed/workloads/replicated"
 )
 
@@ -142,7 +143,7 @@ func TestClusterHistoriesFromRealDisksAndSocketsAreRight(t *testing.T) {
 		Write: 10, Tail: 4, CatchUp: 5, TakeOver: 3, Delete: 1, Foreign: 2, Quorum: ledger.Quorum{Ensemble: 3, Write: 3, Ack: 2},
 		Digests: []ledger.DigestType{ledger.CRC32C, ledger.MAC}, EntriesMin: 20, EntriesMax: 200, Window: 16,
 		PayloadBytesMax: 3000, BatchCountMax: 20, BatchBytesMax: 20000, TailPolls: 10, LedgersMax: 1 << 20,
-	})
+	}, agenda.New(1))
 	var servers, bookies, clients sync.WaitGroup
 	stopServers := start(&servers, func(ctx context.Context) { c.run(ctx, "metadata", nil, c.serveMetadata) })
 	stops := map[string]func(){}

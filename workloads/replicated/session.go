@@ -9,6 +9,7 @@ import (
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // Session is one sequential caller.
@@ -19,7 +20,10 @@ type Session struct {
 	client *client.Client
 	id     model.ClientID
 	name   string
-	rand   *rand.Rand
+	stream agenda.Stream
+	rand   *rand.Rand // reads the stream
+	step   int        // of the agenda; zero: the session does what it is told, and no step
+	part   int        // of the step
 	pace   time.Duration
 	bare   *Bare // for foreign ledgers; nil: there are none
 
@@ -29,15 +33,34 @@ type Session struct {
 // NewSession makes a session of a client. Its tasks belong to g; pace is the mean pause between two of its operations.
 func NewSession(h host.Host, g host.Group, lab *Lab, c *client.Client, id model.ClientID, pace time.Duration) *Session {
 	name := "session-" + strconv.Itoa(int(id))
-	return &Session{lab: lab, h: h, group: g, client: c, id: id, name: name, rand: h.Rand(name), pace: pace}
+	stream := lab.agenda.Stream(int(id))
+	return &Session{lab: lab, h: h, group: g, client: c, id: id, name: name, stream: stream, rand: stream.Rand, pace: pace}
 }
 
-// Run works until the lab is finished or the group stops.
+// Run works until the lab is finished or the group stops. Each chapter is a step of the agenda.
 func (s *Session) Run() {
-	for s.goesOn() {
-		s.chapter()
+	for !s.lab.agenda.Absent(int(s.id)) {
+		s.step, s.part = s.lab.agenda.Upcoming(int(s.id)), 0
+		s.stream.Begin(s.step, 0)
+		if !s.goesOn() {
+			break
+		}
+		s.lab.agenda.Take(int(s.id))
+		if s.lab.agenda.Wants(int(s.id), s.step) {
+			s.chapter()
+		}
 	}
 	s.lab.Recorder.Chapter(s.id, "")
+}
+
+// does goes on to the next part of the chapter and its numbers, and reports whether the agenda wants it done.
+func (s *Session) does() bool {
+	if s.step == 0 {
+		return true
+	}
+	s.part++
+	s.stream.Begin(s.step, s.part)
+	return s.lab.agenda.Does(agenda.Op{Client: int(s.id), Step: s.step, Part: s.part})
 }
 
 // goesOn pauses, and reports whether there is to be another operation.
@@ -87,7 +110,7 @@ func (s *Session) deleteLedger() {
 		wanted = beingWritten
 	}
 	b := s.lab.pick(s.rand, wanted)
-	if b == nil || !s.lab.mayDelete() {
+	if b == nil || !s.lab.mayDelete() || !s.does() {
 		return
 	}
 	b.note(func(b *book) { b.deleted = true })

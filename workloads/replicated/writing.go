@@ -44,6 +44,10 @@ func (s *Session) write() {
 		s.catchUp()
 		return
 	}
+	if !s.does() {
+		s.lab.notCreated()
+		return
+	}
 	a := s.create()
 	if a == nil {
 		s.lab.notCreated()
@@ -90,7 +94,9 @@ func (a *author) appendAll() {
 		if i == rest && !a.rest() || a.rand.IntN(4) == 0 && !a.goesOn() {
 			break
 		}
-		a.append()
+		if a.does() {
+			a.append()
+		}
 	}
 	if a.rand.IntN(4) > 0 { // else it closes with appends under way
 		a.await(a.underWay)
@@ -140,7 +146,7 @@ func (a *author) await(count int) bool {
 
 // end closes the ledger, or leaves it open for others to recover.
 func (a *author) end() {
-	if a.rand.IntN(4) == 0 {
+	if a.rand.IntN(4) == 0 || !a.does() {
 		a.writer.Abandon()
 		a.await(a.underWay)
 		return

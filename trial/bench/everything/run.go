@@ -20,6 +20,7 @@ import (
 	"lakebed/model"
 	"lakebed/trial/bench/ledgers"
 	"lakebed/trial/bench/stuck"
+	"lakebed/workloads/agenda"
 	"lakebed/workloads/replicated"
 )
 
@@ -115,7 +116,7 @@ func (r *run) fail(err error) {
 
 // Run lets everything happen, and checks it. The error is about what hindered the run; wrong answers are in the report.
 func Run(ctx context.Context, o Options) (Report, error) {
-	r := &run{options: o, valve: stuck.NewValve(bookie.JournalVolume, stuck.Syncs), lab: replicated.NewLab(mix(o.Quorum))}
+	r := &run{options: o, valve: stuck.NewValve(bookie.JournalVolume, stuck.Syncs), lab: replicated.NewLab(mix(o.Quorum), agenda.New(1))}
 	var err error
 	r.cluster, err = ledgers.StartLocal(ctx, ledgers.LocalOptions{
 		Dir: o.Dir, Bookies: o.Bookies, Logger: o.Logger,

@@ -1,0 +1,234 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/node"
+	"lakebed/engine/bookkeeper/client"
+	"lakebed/engine/bookkeeper/metadata/service"
+	"lakebed/faults"
+	"lakebed/sim"
+	"lakebed/trial/oracle"
+	"lakebed/workloads/agenda"
+)
+
+// Reduction is how a trial differs from the one that scenario and seed draw, apart from its plan: less work, and drawn
+// values in their plainest form. The zero value is no difference. Package shrink looks for the greatest one with which a
+// trial still fails.
+type Reduction struct {
+	// Work is when the world is healed. Zero: when the scenario says.
+	Work Span `json:"work,omitzero"`
+	// Operations are those that clients do. Nil: all that they draw.
+	Operations []agenda.Op `json:"operations"`
+	// Quorum is the cluster's, as "5/3/2", and Bookies how many there are. Zero: as drawn.
+	Quorum  string `json:"quorum,omitempty"`
+	Bookies int    `json:"bookies,omitzero"`
+	// Plain are the draws that do not count.
+	Plain []Draw `json:"plain,omitempty"`
+	// Luck is another course of all that is left to chance once the world runs: latencies, the order of tasks, what a power
+	// cut leaves. Zero: the seed's own. What the seed draws beforehand stays.
+	Luck uint64 `json:"luck,omitzero"`
+}
+
+// Span is a duration that is text in files.
+type Span time.Duration
+
+// MarshalText writes the duration as time.Duration prints it, which loses nothing.
+func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*s = Span(d)
+	return err
+}
+
+// Draw names something that a seed decides.
+type Draw string
+
+// The draws, and what stands in their place when they do not count.
+const (
+	DrawSchedule Draw = "schedule" // tasks take turns in the order in which they can run, and nothing delays them
+	DrawNetwork  Draw = "network"  // all ways are those of a local network
+	DrawDisks    Draw = "disks"    // all disks are those of an SSD
+	DrawBookies  Draw = "bookies"  // bookies have their default configuration
+	DrawClients  Draw = "clients"  // so have clients, and their number of sessions is the scenario's
+	DrawStore    Draw = "store"    // so have the sessions of the metadata store
+	DrawMetadata Draw = "metadata" // the metadata store takes no freedom
+)
+
+// Draws returns all draws: those of a cluster, or those of a single bookie.
+func Draws(s *Scenario) []Draw {
+	if s.Cluster == nil {
+		return []Draw{DrawSchedule, DrawBookies}
+	}
+	return []Draw{DrawSchedule, DrawNetwork, DrawDisks, DrawBookies, DrawClients, DrawStore, DrawMetadata}
+}
+
+// Check reports why the reduction is none of this scenario.
+func (r *Reduction) Check(s *Scenario) error {
+	if r == nil {
+		return nil
+	}
+	if r.Work < 0 || r.Work > Span(s.work()) {
+		return fmt.Errorf("the work of scenario %s ends between 0s and %s, not at %s", s.Name, s.work(), time.Duration(r.Work))
+	}
+	for _, d := range r.Plain {
+		if !slices.Contains(Draws(s), d) {
+			return fmt.Errorf("scenario %s draws no %q", s.Name, d)
+		}
+	}
+	if r.Quorum == "" && r.Bookies == 0 {
+		return nil
+	}
+	if s.Cluster == nil {
+		return fmt.Errorf("scenario %s has one bookie, and no quorum", s.Name)
+	}
+	q, err := parseQuorum(r.Quorum)
+	if err != nil {
+		return err
+	}
+	if r.Bookies < q.Ensemble || r.Bookies > bookiesMax {
+		return fmt.Errorf("quorum %s takes %d to %d bookies, not %d", r.Quorum, q.Ensemble, bookiesMax, r.Bookies)
+	}
+	return nil
+}
+
+// bookiesMax bounds the bookies of a reduced cluster: more than any scenario has.
+const bookiesMax = 32
+
+// plain reports whether a draw does not count.
+func (r *Reduction) plain(d Draw) bool { return r != nil && slices.Contains(r.Plain, d) }
+
+// work is when the world is healed.
+func (o *Options) work() time.Duration {
+	if o.Reduction != nil && o.Reduction.Work > 0 {
+		return time.Duration(o.Reduction.Work)
+	}
+	return o.Scenario.work()
+}
+
+func (o *Options) agenda() *agenda.Agenda {
+	a := agenda.New(sim.Stream(o.Seed, "trial/agenda").Uint64())
+	if o.Reduction != nil && o.Reduction.Operations != nil {
+		a.Keep(o.Reduction.Operations)
+	}
+	if o.Passage != nil {
+		a.Note()
+	}
+	return a
+}
+
+// Passage is what came to pass in a trial, of what could have.
+type Passage struct {
+	Performed []agenda.Op // the operations that clients began, in that order
+	Firings   []faults.Firing
+	Visited   []faults.Visit // every point of every node, and how often it came there
+}
+
+func (o *Options) tellPassage(a *agenda.Agenda, d *faults.Driver) {
+	if o.Passage != nil {
+		o.Passage(Passage{Performed: a.Performed(), Firings: d.Firings(), Visited: d.Visited()})
+	}
+}
+
+func (r *Reduction) world(c sim.Config) sim.Config {
+	if r != nil && r.Luck != 0 {
+		c.Seed = sim.Stream(c.Seed, fmt.Sprintf("trial/luck/%d", r.Luck)).Uint64()
+	}
+	if r.plain(DrawSchedule) {
+		c.Policy, c.LockYieldPermille, c.DelayPermille, c.DelayMax = sim.FIFO, 0, 0, 0
+	}
+	return c
+}
+
+// bookie takes the drawn bounds away, and leaves the bookie its name and what is no bound: when it syncs.
+func (r *Reduction) bookie(c bookie.Config) bookie.Config {
+	if !r.plain(DrawBookies) {
+		return c
+	}
+	plain := bookie.DefaultConfig()
+	plain.BookieID, plain.Journal.Sync = c.BookieID, c.Journal.Sync
+	return plain
+}
+
+// shape takes the place of what was drawn about the cluster's size. Quorum and number of bookies decide how many may be
+// damaged: of those drawn, no more than are then permitted.
+func (r *Reduction) shape(d *clusterDraw) {
+	if r == nil || r.Quorum == "" {
+		return
+	}
+	q, err := parseQuorum(r.Quorum)
+	if err != nil {
+		panic(err) // Check has looked at it
+	}
+	d.quorum, d.bookies = q, r.Bookies
+	fragile := map[string]bool{}
+	for i := range d.bookies {
+		if name := bookieName(i); d.allowance.Fragile[name] && len(fragile) < d.awayMax() {
+			fragile[name] = true
+		}
+	}
+	d.allowance = faults.Allowance{Damage: len(fragile) > 0, Fragile: fragile}
+}
+
+// Check reports why a trial with this plan and reduction cannot be run, or would prove nothing: the plan names nodes that
+// are not there, or damages more than the promises survive.
+func (o *Options) Check() error {
+	if err := o.Reduction.Check(&o.Scenario); err != nil {
+		return err
+	}
+	if o.Plan == nil {
+		return nil
+	}
+	shape := o.Scenario.shape()
+	if o.Scenario.Cluster != nil {
+		d := drawCluster(o)
+		shape = clusterShape(&o.Scenario, d.bookies, d.allowance)
+	}
+	names := append([]string{verifierNode}, shape.Peers...)
+	for _, n := range shape.Nodes {
+		names = append(names, n.Name)
+	}
+	if err := o.Plan.Names(names); err != nil {
+		return err
+	}
+	return faults.Validate(*o.Plan, shape.Allowance)
+}
+
+// cluster takes the place of what was drawn about the nodes.
+func (r *Reduction) cluster(s *Scenario, d *clusterDraw) {
+	d.world = r.world(d.world)
+	if r.plain(DrawNetwork) {
+		d.world.Net = sim.LAN()
+	}
+	if r.plain(DrawDisks) {
+		d.disk = sim.SSD()
+	}
+	if r.plain(DrawBookies) {
+		for i := range d.nodes {
+			d.nodes[i] = r.plainNode(&d.nodes[i])
+		}
+	}
+	if r.plain(DrawClients) {
+		d.client = client.DefaultConfig()
+		d.sessions = s.Cluster.Sessions
+	}
+	if r.plain(DrawStore) {
+		d.store = service.DefaultClientConfig(metadataAddress)
+	}
+	if r.plain(DrawMetadata) {
+		d.oracle = scaled(oracle.Tame())
+	}
+}
+
+// plainNode keeps a bookie's address and that its directories are new.
+func (r *Reduction) plainNode(drawn *node.Config) node.Config {
+	c := node.DefaultConfig()
+	c.Store, c.Initialize = r.bookie(drawn.Store), drawn.Initialize
+	c.Server = serverConfig(&c.Store)
+	return c
+}
