@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"lakebed/trial/campaign"
 	"lakebed/trial/defects"
 	"lakebed/trial/defects/defect"
+	"lakebed/trial/shrink"
 )
 
 // defectsFlags is what the command line says about the defects.
@@ -26,6 +28,8 @@ type defectsFlags struct {
 	seed      uint64
 	workers   int
 	list      bool
+	shrink    time.Duration
+	out       string
 	json      bool
 }
 
@@ -43,10 +47,14 @@ themselves carry none, and nothing in the work tree is changed.
 
 A trial with a planted bug can be run again: simrun replay SEED --scenario NAME --defect ID.
 
+With --shrink each bug is hunted once, and the trial that caught it is made small, as "simrun shrink" does: the table then
+says how many faults and operations are left, and whether each is needed.
+
 Exit code 0: all were caught. 1: one has survived. 3: there are no sources, or the program could not be built.`,
 		Example: `  simrun defects                               # the whole catalogue, five hunts each
   simrun defects no-sync limbo-ignored         # these two
   simrun defects --campaigns 1 --budget 10     # a quick look
+  simrun defects --shrink                      # how small the failing trials become
   simrun defects --list                        # what is planted, and where
   simrun replay 12 --scenario bookie --defect ack-before-write`,
 		Args: cobra.ArbitraryArgs,
@@ -64,6 +72,9 @@ Exit code 0: all were caught. 1: one has survived. 3: there are no sources, or t
 	flags.Float64Var(&f.budget, "budget", defects.CPUSecondsDefault, "seconds of processor time that a hunt may take")
 	flags.Uint64Var(&f.seed, "seed", 1, "first seed of the first hunt")
 	flags.IntVar(&f.workers, "workers", runtime.NumCPU(), "hunts side by side")
+	flags.DurationVar(&f.shrink, "shrink", 0, "make the failing trials small instead, each within this time")
+	flags.Lookup("shrink").NoOptDefVal = shrink.BudgetDefault.String()
+	flags.StringVar(&f.out, "out", "shrunk", "with --shrink: directory for the small trials")
 	flags.BoolVar(&f.list, "list", false, "print the catalogue and hunt for nothing")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
 	return c
@@ -85,6 +96,9 @@ func (a *app) defects(ctx context.Context, f defectsFlags, ids []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fmt.Fprintln(a.err, "building the engine with all defects planted")
+	if f.shrink > 0 {
+		return a.shrinkDefects(ctx, f, ids)
+	}
 	table, err := defects.Detect(ctx, defects.Options{
 		Sources: ".", IDs: ids, Campaigns: f.campaigns, Workers: f.workers, Seed: f.seed, CPUSeconds: f.budget,
 		Watch: func(p defects.Progress) { fmt.Fprintln(a.err, p) },
@@ -97,6 +111,26 @@ func (a *app) defects(ctx context.Context, f defectsFlags, ids []string) error {
 		return a.printJSON(table)
 	}
 	return table.WriteText(a.out)
+}
+
+// shrinkDefects makes the failures of defects small.
+func (a *app) shrinkDefects(ctx context.Context, f defectsFlags, ids []string) error {
+	table, err := defects.ShrinkAll(ctx, defects.ShrinkOptions{
+		Sources: ".", IDs: ids, Workers: f.workers, Seed: f.seed, CPUSeconds: f.budget, Budget: f.shrink, Out: f.out,
+		Watch: func(r defects.ShrinkRow) {
+			fmt.Fprintf(a.err, "%s: %d faults and %d operations, %s %s\n", r.ID, r.After.Faults, r.After.Operations, r.Ending, r.Failure)
+		},
+	})
+	if table == nil {
+		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+	}
+	if !table.OK() {
+		a.code = campaign.ExitBroken
+	}
+	if f.json {
+		return errors.Join(a.printJSON(table), err)
+	}
+	return errors.Join(table.WriteText(a.out), err)
 }
 
 // chooseDefects looks names up, and tells the nearest where there is none.
@@ -156,7 +190,7 @@ func demandedDefect(c *cobra.Command, arguments []string) string {
 		}
 		return header.Defect
 	}
-	if c.Name() != replayName || len(arguments) != 1 {
+	if c.Name() != replayName && c.Name() != shrinkName || len(arguments) != 1 {
 		return ""
 	}
 	defect, err := campaign.DefectOf(arguments[0])

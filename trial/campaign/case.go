@@ -27,6 +27,8 @@ type Case struct {
 	Defect    string       `json:"defect,omitempty"`
 	Replay    string       `json:"replay,omitempty"`
 	Result    trial.Result `json:"result"`
+	// Reduction makes the trial smaller than scenario and seed do. Nil: not at all.
+	Reduction *trial.Reduction `json:"reduction,omitempty"`
 	// First is the run that Result differs from, when two runs of the seed differed.
 	First      *fingerprint `json:"first_run,omitempty"`
 	Divergence string       `json:"divergence,omitempty"`

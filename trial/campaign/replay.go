@@ -169,7 +169,7 @@ func (o *ReplayOptions) trial() (options trial.Options, recorded string, err err
 		if name != "" && name != c.Result.Scenario {
 			return options, "", fmt.Errorf("%w: %s is a case of scenario %s, not %s", ErrUsage, o.Target, c.Result.Scenario, name)
 		}
-		name, options.Seed, options.Plan = c.Result.Scenario, c.Result.Seed, c.Plan()
+		name, options.Seed, options.Plan, options.Reduction = c.Result.Scenario, c.Result.Seed, c.Plan(), c.Reduction
 		if o.Defect == "" {
 			options.Defect = c.Defect
 		}
@@ -177,7 +177,11 @@ func (o *ReplayOptions) trial() (options trial.Options, recorded string, err err
 			recorded = hexHash(c.Result.Hash)
 		}
 	}
-	options.Scenario, err = o.scenario(name, options.Seed)
+	if options.Scenario, err = o.scenario(name, options.Seed); err == nil && options.Reduction != nil {
+		if err = options.Check(); err != nil {
+			err = fmt.Errorf("%w: %s: %w", ErrUsage, o.Target, err)
+		}
+	}
 	return options, recorded, err
 }
 
