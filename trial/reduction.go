@@ -2,6 +2,8 @@ package trial
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -54,8 +56,8 @@ const (
 	DrawSchedule Draw = "schedule" // tasks take turns in the order in which they can run, and nothing delays them
 	DrawNetwork  Draw = "network"  // all ways are those of a local network
 	DrawDisks    Draw = "disks"    // all disks are those of an SSD
-	DrawBookies  Draw = "bookies"  // bookies have their default configuration
-	DrawClients  Draw = "clients"  // so have clients, and their number of sessions is the scenario's
+	DrawBookies  Draw = "bookies"  // files roll and caches fill as late as in any seed
+	DrawClients  Draw = "clients"  // clients have their default configuration, and as many sessions as the scenario says
 	DrawStore    Draw = "store"    // so have the sessions of the metadata store
 	DrawMetadata Draw = "metadata" // the metadata store takes no freedom
 )
@@ -145,13 +147,19 @@ func (r *Reduction) world(c sim.Config) sim.Config {
 	return c
 }
 
-// bookie takes the drawn bounds away, and leaves the bookie its name and what is no bound: when it syncs.
-func (r *Reduction) bookie(c bookie.Config) bookie.Config {
+// highest makes every draw the highest that there is.
+type highest struct{}
+
+func (highest) Uint64() uint64 { return math.MaxUint64 }
+
+// bookie takes the highest of what is drawn. The default configuration would be plainer, but has caches that take longer
+// to make than the trial runs.
+func (r *Reduction) bookie(s *Scenario, c bookie.Config) bookie.Config {
 	if !r.plain(DrawBookies) {
 		return c
 	}
-	plain := bookie.DefaultConfig()
-	plain.BookieID, plain.Journal.Sync = c.BookieID, c.Journal.Sync
+	plain := drawBookie(s, rand.New(highest{}))
+	plain.BookieID = c.BookieID
 	return plain
 }
 
@@ -210,7 +218,7 @@ func (r *Reduction) cluster(s *Scenario, d *clusterDraw) {
 	}
 	if r.plain(DrawBookies) {
 		for i := range d.nodes {
-			d.nodes[i] = r.plainNode(&d.nodes[i])
+			d.nodes[i] = r.plainNode(s, &d.nodes[i])
 		}
 	}
 	if r.plain(DrawClients) {
@@ -226,9 +234,9 @@ func (r *Reduction) cluster(s *Scenario, d *clusterDraw) {
 }
 
 // plainNode keeps a bookie's address and that its directories are new.
-func (r *Reduction) plainNode(drawn *node.Config) node.Config {
+func (r *Reduction) plainNode(s *Scenario, drawn *node.Config) node.Config {
 	c := node.DefaultConfig()
-	c.Store, c.Initialize = r.bookie(drawn.Store), drawn.Initialize
+	c.Store, c.Initialize = r.bookie(s, drawn.Store), drawn.Initialize
 	c.Server = serverConfig(&c.Store)
 	return c
 }

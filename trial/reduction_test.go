@@ -84,9 +84,7 @@ func reductions(s *Scenario, third []agenda.Op) []Reduction {
 		{}, {Operations: []agenda.Op{}}, {Operations: third}, {Operations: third, Work: Span(300 * time.Millisecond), Luck: 7},
 	}
 	for _, d := range Draws(s) {
-		if d != DrawBookies { // their default caches take most of a second to make
-			list = append(list, Reduction{Operations: third, Plain: []Draw{d}})
-		}
+		list = append(list, Reduction{Operations: third, Plain: []Draw{d}})
 	}
 	if s.Cluster != nil {
 		list = append(list, Reduction{Operations: third, Quorum: "2/1/1", Bookies: 2}, Reduction{Operations: third, Quorum: "3/3/2", Bookies: 6})

@@ -113,7 +113,7 @@ func newRun(o Options) *run {
 	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
 	t := &run{
-		options: o, world: sim.New(worldConfig), config: o.Reduction.bookie(drawBookie(s, draw("bookie"))), agenda: o.agenda(),
+		options: o, world: sim.New(worldConfig), config: o.Reduction.bookie(s, drawBookie(s, draw("bookie"))), agenda: o.agenda(),
 		marks: model.NewMarks(),
 		rand:  draw("course"), verdict: OK,
 	}

@@ -71,7 +71,7 @@ the smallest so far is in the file.`,
 	flags := c.Flags()
 	flags.StringVar(&f.scenario, "scenario", "", "scenario of the seed (default: as in the default campaign)")
 	flags.StringVar(&f.defect, "defect", "", "run the trial with this planted bug")
-	flags.DurationVar(&f.budget, "budget", shrink.BudgetDefault, "how long to look for a smaller trial")
+	flags.DurationVar(&f.budget, "budget", shrink.BudgetDefault, "processor time for looking for a smaller trial; on the clock at most four times as much")
 	flags.IntVar(&f.tries, "tries", shrink.TriesDefault, "how many trials to run at most")
 	flags.IntVar(&f.replays, "replays", campaign.ReplaysDefault, "how often to run the small trial again, each time in a process of its own")
 	flags.StringVar(&f.out, "out", "shrunk.json", "file for the small trial")
