@@ -24,7 +24,7 @@ import (
 
 // TestMain lets the test program be simrun as a process of its own, and its own worker.
 func TestMain(m *testing.M) {
-	asSimrun := []string{"campaign", "bench", "death", "bookie", "metadata", death.WriterCommand, workerName}
+	asSimrun := []string{"campaign", replayName, "bench", "death", "bookie", "metadata", death.WriterCommand, workerName}
 	if len(os.Args) > 1 && slices.Contains(asSimrun, os.Args[1]) {
 		a := &app{catalogue: fakeCatalogue(), out: os.Stdout, err: os.Stderr}
 		if os.Getenv(realCatalogueVariable) != "" {
@@ -40,7 +40,8 @@ func fakeCatalogue() campaign.Catalogue {
 	return campaign.Catalogue{
 		Scenarios: []trial.Scenario{
 			{Name: "steady", About: "never fails", Weight: 1}, {Name: "broken", About: "always fails"},
-			{Name: "slow", About: "takes its time"}, {Name: "endless", About: "never ends"}, {Name: "canary", Canary: true},
+			{Name: "slow", About: "takes its time"}, {Name: "endless", About: "never ends"},
+			{Name: "crumbling", About: "loses an entry"}, {Name: "canary", Canary: true},
 		},
 		RequiredMarks: []string{"fake.rare"},
 		Run: func(o trial.Options) trial.Result {
@@ -52,6 +53,9 @@ func fakeCatalogue() campaign.Catalogue {
 				for endless := true; endless; {
 					endless = o.Scenario.Name != ""
 				}
+			case "crumbling":
+				r.Verdict = trial.Violation
+				r.Findings = []trial.Finding{{Checker: "fake", Signature: "entry 7 is lost"}}
 			case "slow":
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -93,6 +97,10 @@ func TestWrongUseExitsWithTwoAndSaysWhatWasMeant(t *testing.T) {
 		"replay 1 --scenario unheard":          "no scenario",
 		"replay 1 --until -1s":                 "before its begin",
 		"replay 1 --until 0s":                  "to its end",
+		"shrink":                               "one seed or the file",
+		"shrink 1 --scenario steady":           "does not fail",
+		"shrink 1 --budget 0s":                 "more than nothing",
+		"shrink absent.json":                   "neither a seed nor a file",
 		"replay -3":                            "from 0 to 2^64-1, not -3",
 		"replay .":                             "is a directory",
 		"replay 99999999999999999999999":       "from 0 to 2^64-1",
