@@ -183,6 +183,35 @@ func (r *Reduction) shape(d *clusterDraw) {
 	d.allowance = faults.Allowance{Damage: len(fragile) > 0, Fragile: fragile}
 }
 
+// Shape is what there is to break in the trial's world, and what may be damaged: what plans are drawn for.
+func (o *Options) Shape() faults.Shape {
+	if o.Scenario.Cluster == nil {
+		return o.Scenario.shape()
+	}
+	d := drawCluster(o)
+	return clusterShape(&o.Scenario, d.bookies, d.allowance)
+}
+
+// Clients lists the clients of the trial's world, as operations name them.
+func (o *Options) Clients() []int {
+	var clients []int
+	if o.Scenario.Cluster == nil {
+		for i := range o.Scenario.Clients + 1 + o.Scenario.Remote {
+			if i != o.Scenario.Clients { // the one that takes the last look
+				clients = append(clients, i)
+			}
+		}
+		return clients
+	}
+	d := drawCluster(o)
+	for i := range o.Scenario.Clients {
+		for session := range d.sessions {
+			clients = append(clients, int(clientID(i, session)))
+		}
+	}
+	return clients
+}
+
 // Check reports why a trial with this plan and reduction cannot be run, or would prove nothing: the plan names nodes that
 // are not there, or damages more than the promises survive.
 func (o *Options) Check() error {
@@ -192,11 +221,7 @@ func (o *Options) Check() error {
 	if o.Plan == nil {
 		return nil
 	}
-	shape := o.Scenario.shape()
-	if o.Scenario.Cluster != nil {
-		d := drawCluster(o)
-		shape = clusterShape(&o.Scenario, d.bookies, d.allowance)
-	}
+	shape := o.Shape()
 	names := append([]string{verifierNode}, shape.Peers...)
 	for _, n := range shape.Nodes {
 		names = append(names, n.Name)

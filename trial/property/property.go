@@ -1,0 +1,67 @@
+package property
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"lakebed/faults"
+	"lakebed/trial"
+	"lakebed/workloads/agenda"
+)
+
+// Bounds of what is drawn. Simple trials come first, and most promises break within a few steps or not at all.
+const (
+	seedMax       = 1 << 16
+	operationsMax = 120
+	stepMax       = 60 // about as many as a client begins in a trial
+	partMax       = 4
+)
+
+// Draw draws a trial of a scenario: its seed, the plan of faults, and the operations that clients do.
+func Draw(t *rapid.T, s trial.Scenario) trial.Options {
+	o := trial.Options{Scenario: s, Seed: rapid.Uint64Range(1, seedMax).Draw(t, "seed")}
+	o.Reduction = &trial.Reduction{Operations: Operations(o.Clients()).Draw(t, "operations")}
+	plan := faults.PlanGenerator(o.Shape()).Draw(t, "plan")
+	o.Plan = &plan
+	return o
+}
+
+// Operations generates sets of operations of these clients. Each operation is one group of draws.
+func Operations(clients []int) *rapid.Generator[[]agenda.Op] {
+	one := rapid.Custom(func(t *rapid.T) agenda.Op {
+		return agenda.Op{
+			Client: rapid.SampledFrom(clients).Draw(t, "client"),
+			Step:   rapid.IntRange(1, stepMax).Draw(t, "step"),
+			Part:   rapid.IntRange(1, partMax).Draw(t, "part"),
+		}
+	})
+	return rapid.Custom(func(t *rapid.T) []agenda.Op {
+		ops := rapid.SliceOfNDistinct(one, 0, operationsMax, func(o agenda.Op) agenda.Op { return o }).Draw(t, "operations")
+		slices.SortFunc(ops, func(a, b agenda.Op) int {
+			return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Step, b.Step), cmp.Compare(a.Part, b.Part))
+		})
+		if ops == nil {
+			ops = []agenda.Op{} // nil would be all operations
+		}
+		return ops
+	})
+}
+
+// Run runs a trial and fails the test if it breaks a promise. The result is for further claims.
+func Run(t *rapid.T, o trial.Options) trial.Result {
+	t.Helper()
+	r := trial.Run(o)
+	if !r.Failed() {
+		return r
+	}
+	var told []string
+	for _, f := range r.Findings {
+		told = append(told, f.Checker+": "+f.Signature+"\n"+f.Text)
+	}
+	t.Fatalf("seed %d of %s with %d faults and %d operations: %s\n%s", o.Seed, o.Scenario.Name, len(o.Plan.Elements),
+		len(o.Reduction.Operations), r.Verdict, strings.Join(told, "\n"))
+	return r
+}
