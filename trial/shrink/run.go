@@ -93,6 +93,7 @@ type shrinking struct {
 	options Options
 	ctx     context.Context
 	begun   time.Duration // of processor time
+	begunAt time.Time
 	class   string
 	last    trial.Result // of the newest candidate that failed
 	tries   int
@@ -107,7 +108,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	begun, cpu := time.Now(), cpuTime()
 	limited, cancel := context.WithTimeout(ctx, wallFactor*o.Budget)
 	defer cancel()
-	s := &shrinking{options: o, ctx: limited, begun: cpu}
+	s := &shrinking{options: o, ctx: limited, begun: cpu, begunAt: begun}
 	r, first, err := s.begin()
 	if err != nil {
 		return nil, err
@@ -202,7 +203,8 @@ func (s *shrinking) more() bool {
 
 // spare leaves a quarter of the budget for the last pass.
 func (s *shrinking) spare() bool {
-	return s.more() && s.spent() < s.options.Budget*3/4 && s.tries < s.options.Tries*3/4
+	return s.more() && s.spent() < s.options.Budget*3/4 && time.Since(s.begunAt) < wallFactor*s.options.Budget*3/4 &&
+		s.tries < s.options.Tries*3/4
 }
 
 func (s *shrinking) trial(c Candidate) trial.Options {
