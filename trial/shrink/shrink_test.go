@@ -146,7 +146,7 @@ func TestOtherLuckIsTried(t *testing.T) {
 			sum = sum*31 + uint64(o.Client*10_000+o.Step*10+o.Part)
 		}
 		sum ^= sum >> 29
-		return does(c, needed) && (len(c.Reduction.Operations) > 200 || sum%10 == 0)
+		return does(c, needed) && (len(c.Reduction.Operations) > 200 || c.Reduction.Luck != 0 && sum%10 == 0)
 	}
 	r := synthetic(0, 3, 40, race)
 	r.run()
@@ -157,7 +157,7 @@ func TestOtherLuckIsTried(t *testing.T) {
 	for range 3 {
 		r.operations()
 	}
-	if n := len(r.best.Reduction.Operations); n < 20 {
+	if n := len(r.best.Reduction.Operations); n <= 200 {
 		t.Errorf("greedy removal alone leaves %d operations: the race is none", n)
 	}
 }
