@@ -46,12 +46,15 @@ func appendPaths(paths []PathInfo, f *folder, parent string) []PathInfo {
 
 // Rot flips a bit (0 to 7) of the byte at offset of a durable file on the media. It is sticky: the same bit reads
 // wrong until its byte is rewritten, and rotting it again changes nothing.
-func (d *Disk) Rot(path string, offset int64, bit uint) error {
+func (d *Disk) Rot(path string, offset int64, bit uint) error { return d.RotWorn(path, offset, bit, 0) }
+
+// RotWorn is Rot at a place that is worn: what is written there rots again, so many times, each time in a bit of its own.
+func (d *Disk) RotWorn(path string, offset int64, bit uint, again int64) error {
 	c, err := d.target("rot", path, offset, 1)
 	if err != nil {
 		return err
 	}
-	c.rot(offset, uint8(bit%8))
+	c.rot(offset, uint8(bit%8), again)
 	return nil
 }
 

@@ -40,8 +40,8 @@
 // # Failing media
 //
 // Rot flips a bit, Latent makes sectors unreadable, FailSync forgets dirty pages as kernels do after a failed fsync, and
-// SyncThrough lets pages get lost or land elsewhere. Each leaves a flaw, which lasts until its bytes are rewritten on
-// the media. A flaw that lies under newer cached bytes is not seen; File.LastDamage tells which flaws the latest
+// SyncThrough lets pages get lost or land elsewhere, in this file or in another. Each leaves a flaw, which lasts until its
+// bytes are rewritten on the media; a worn place (RotWorn) rots again then, a given number of times. A flaw that lies under newer cached bytes is not seen; File.LastDamage tells which flaws the latest
 // operation met, so that an effect is counted only where it showed. A partial write carries the rotten rest of its page
 // along, and is refused if it needs the rest of an unreadable sector.
 //

@@ -123,19 +123,26 @@ func (f *File) FailSync() {
 
 // Landing says what the device did with a page it was asked to write.
 type Landing struct {
-	Lost bool  // acknowledged and never written
-	Page int64 // else: the page of this file where it landed; the right one, or another
+	Lost bool   // acknowledged and never written
+	Page int64  // else: the page where it landed; the right one, or another
+	Path string // of the durable file that the page belongs to. Empty: this file
 }
 
 // SyncThrough is Sync through a device that lies: it reports success whatever became of the pages. A page that landed
-// elsewhere damages what was there; its own place keeps the old content. One that landed outside the file is lost. The
+// elsewhere damages what was there; its own place keeps the old content. One that landed where no file is, is lost. The
 // device is asked in ascending page order.
 func (f *File) SyncThrough(device func(page int64) Landing) error {
 	if err := f.check("sync"); err != nil {
 		return err
 	}
-	f.node.content.sync(device)
+	away := f.node.content.sync(device)
 	f.disk.charge(f.node)
+	for i := range away {
+		to := &away[i]
+		if target, err := f.disk.target("land in", to.Path, to.Page*PageSize, 1); err == nil {
+			target.landAbroad(to.Page, &to.bytes)
+		}
+	}
 	return nil
 }
 

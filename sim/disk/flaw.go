@@ -21,7 +21,8 @@ type flaw struct {
 	offset  int64 // of the byte for rot, else of the sector
 	kind    flawKind
 	bit     uint8
-	covered bool // newer bytes lie over it in the cache; writing them back heals it, losing them uncovers it
+	again   int64 // of rot: how often its place rots anew when it is rewritten
+	covered bool  // newer bytes lie over it in the cache; writing them back heals it, losing them uncovers it
 }
 
 func (f flaw) end() int64 {
@@ -109,9 +110,36 @@ func (c *content) overwrite(from, to int64, met *Damage) bool {
 
 func (f flaw) within(from, to int64) bool { return f.offset >= from && f.end() <= to }
 
-// heal removes the covered flaws in a range whose cover has reached the media.
+// heal removes the covered flaws in a range whose cover has reached the media. A worn place does not keep what it got.
 func (c *content) heal(from, to int64) {
-	c.flaws = slices.DeleteFunc(c.flaws, func(f flaw) bool { return f.covered && f.within(from, to) })
+	var worn []flaw
+	c.flaws = slices.DeleteFunc(c.flaws, func(f flaw) bool {
+		over := f.covered && f.within(from, to)
+		if over && f.again > 0 {
+			worn = append(worn, f)
+		}
+		return over
+	})
+	for _, f := range worn {
+		c.rotAgain(f)
+	}
+}
+
+// rotAgain rots a worn place that was just rewritten. The bit is a matter of the place and of how often it was rewritten,
+// so that nothing else that happens to the disk can change it.
+func (c *content) rotAgain(old flaw) {
+	if old.offset >= c.size {
+		return // nobody may find it there when the file grows
+	}
+	f := flaw{offset: old.offset, kind: rotBit, again: old.again - 1}
+	f.bit = uint8(mix(uint64(old.offset), uint64(f.again)<<3|uint64(old.bit)) % 8)
+	s := c.make(f.offset / PageSize)
+	if s.media == nil {
+		s.media = c.pool.get()
+		*s.media = zeroPage
+	}
+	s.media[f.offset%PageSize] ^= 1 << f.bit
+	c.addFlaws([]flaw{f})
 }
 
 // uncover shows the flaws in a range again: what lay over them was not written.
@@ -136,9 +164,9 @@ func (c *content) dropFlawsBehind(size int64) {
 	})
 }
 
-// rot flips a bit of the media.
-func (c *content) rot(offset int64, bit uint8) {
-	f := flaw{offset: offset, kind: rotBit, bit: bit}
+// rot flips a bit of the media, and of what is written there later so many times again.
+func (c *content) rot(offset int64, bit uint8, again int64) {
+	f := flaw{offset: offset, kind: rotBit, bit: bit, again: again}
 	if slices.ContainsFunc(c.flaws, func(g flaw) bool { return g.compare(f) == 0 }) {
 		return
 	}

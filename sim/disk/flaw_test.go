@@ -270,3 +270,79 @@ func TestOnlyDurableFilesCanBeDamaged(t *testing.T) {
 		t.Errorf("durable files are %v", paths)
 	}
 }
+
+// TestAWornPlaceRotsAgainWhenItIsRewritten, as often as it was told to, and then keeps what it gets.
+func TestAWornPlaceRotsAgainWhenItIsRewritten(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage))
+	must(t, d.RotWorn("f", 7, 0, 2))
+	for round := range 4 {
+		p := make([]byte, onePage)
+		if _, err := f.ReadAt(p, 0); err != nil {
+			t.Fatal(err)
+		}
+		rotten := 0
+		for i, b := range p {
+			if b != 'a' {
+				rotten++
+				if i != 7 {
+					t.Errorf("round %d: byte %d is %q", round, i, b)
+				}
+			}
+		}
+		want, met := 1, f.LastDamage().RotBits
+		if round == 3 {
+			want = 0
+		}
+		if rotten != want || met != want {
+			t.Errorf("round %d: %d bytes are rotten and %d flaws were met, want %d", round, rotten, met, want)
+		}
+		write(t, f, 0, filled('a', onePage))
+		must(t, f.Sync())
+	}
+	checkBooks(t, d)
+}
+
+// TestAWornPlaceBehindTheEndOfAFileDoesNotShowWhenItGrows.
+func TestAWornPlaceBehindTheEndOfAFileDoesNotShowWhenItGrows(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage))
+	must(t, d.RotWorn("f", 3000, 0, 9))
+	write(t, f, 0, filled('b', onePage))
+	must(t, f.Truncate(100))
+	must(t, f.Sync())
+	must(t, f.Allocate(0, onePage))
+	must(t, f.Sync())
+	d.DropCaches()
+	wantLook(t, f, 0, onePage, "b*100,0*3996", Damage{})
+}
+
+// TestAPageMayLandInAnotherFile: that file shows it at once unless something newer lies over it, and keeps its size.
+func TestAPageMayLandInAnotherFile(t *testing.T) {
+	d := New(Config{Capacity: testCapacity})
+	f := durableFile(t, d, "f", filled('a', onePage))
+	g := durableFile(t, d, "g", filled('g', onePage+10))
+	astray := func(page int64) func(int64) Landing {
+		return func(int64) Landing { return Landing{Path: "g", Page: page} }
+	}
+	write(t, f, 0, filled('b', onePage))
+	must(t, f.SyncThrough(astray(1)))
+	wantLook(t, f, 0, onePage, "b*4096", Damage{})
+	wantLook(t, g, 0, onePage+10, "g*4096,b*10", Damage{StraySectors: 1})
+	d.DropCaches()
+	wantLook(t, f, 0, onePage, "a*4096", Damage{LostSectors: 8})
+
+	write(t, g, 0, filled('h', 10))
+	write(t, f, 0, filled('c', onePage))
+	must(t, f.SyncThrough(astray(0)))
+	wantLook(t, g, 0, onePage, "h*10,g*4086", Damage{})
+	d.Crash(Drop, nil)
+	wantLook(t, open(t, d.Root(), "g"), 0, onePage, "c*4096", Damage{StraySectors: 8})
+	checkBooks(t, d)
+
+	f = open(t, d.Root(), "f")
+	write(t, f, 0, filled('d', onePage))
+	must(t, f.SyncThrough(astray(5)))
+	d.DropCaches()
+	wantLook(t, f, 0, onePage, "a*4096", Damage{LostSectors: 8})
+}

@@ -78,7 +78,11 @@ func (s *storm) useFile(f *File) {
 		f.FailSync()
 	case kind == 10:
 		must(s.t, f.SyncThrough(func(page int64) Landing {
-			return Landing{Lost: s.rng.IntN(3) == 0, Page: page - s.rng.Int64N(2)}
+			landing := Landing{Lost: s.rng.IntN(3) == 0, Page: page - s.rng.Int64N(2)}
+			if paths := s.disk.Paths(); len(paths) > 0 && s.rng.IntN(3) == 0 {
+				landing.Path = paths[s.rng.IntN(len(paths))].Path
+			}
+			return landing
 		}))
 	default:
 		size, err := f.Size()
@@ -98,7 +102,7 @@ func (s *storm) damage() {
 		return
 	}
 	if s.rng.IntN(2) == 0 {
-		must(s.t, s.disk.Rot(at.Path, s.rng.Int64N(at.Size), uint(s.rng.IntN(8))))
+		must(s.t, s.disk.RotWorn(at.Path, s.rng.Int64N(at.Size), uint(s.rng.IntN(8)), s.rng.Int64N(3)))
 	} else {
 		must(s.t, s.disk.Latent(at.Path, 0, 1+s.rng.Int64N(at.Size)))
 	}

@@ -2,18 +2,27 @@ package disk
 
 import "slices"
 
-// sync brings data and size to the media, through a device that may lie (nil: one that does not).
-func (c *content) sync(device func(page int64) Landing) {
+// sync brings data and size to the media, through a device that may lie (nil: one that does not). It returns the pages
+// that landed in other files.
+func (c *content) sync(device func(page int64) Landing) []abroad {
+	var away []abroad
 	c.commitTruncate()
 	if device == nil {
 		for _, i := range c.dirty {
 			c.writeBack(i, c.at(i))
 		}
 	} else {
-		c.writeThrough(device)
+		away = c.writeThrough(device)
 	}
 	c.dirty = c.dirty[:0]
 	c.mediaSize, c.cutAt = c.size, c.size
+	return away
+}
+
+// abroad is a page that landed in another file.
+type abroad struct {
+	bytes page
+	Landing
 }
 
 // writeBack makes the cached page the media's.
@@ -32,13 +41,16 @@ func (c *content) writeBack(i int64, s *slot) {
 
 // writeThrough asks the device about each page. Pages that go astray land after all others, so that the damage they do
 // is not repaired by the very sync that did it.
-func (c *content) writeThrough(device func(page int64) Landing) {
+func (c *content) writeThrough(device func(page int64) Landing) []abroad {
 	slices.Sort(c.dirty)
 	type stray struct{ from, to int64 }
 	var strays []stray
+	var away []abroad
 	for _, i := range c.dirty {
 		landing := device(i)
 		switch {
+		case !landing.Lost && landing.Path != "":
+			away = append(away, abroad{*c.at(i).view(), landing})
 		case !landing.Lost && landing.Page == i:
 			c.writeBack(i, c.at(i))
 			continue
@@ -54,6 +66,7 @@ func (c *content) writeThrough(device func(page int64) Landing) {
 	for _, s := range strays {
 		c.evictClean(s.to, s.to)
 	}
+	return away
 }
 
 // lose makes a dirty page clean without writing it. Readers see the cached content until it is evicted.
@@ -69,21 +82,31 @@ func (c *content) lose(i int64, s *slot) {
 }
 
 // land puts the cached content of a page on the media of another one, on top of what was there.
-func (c *content) land(from, to int64) {
+func (c *content) land(from, to int64) { c.overlay(to, c.at(from).view(), c.size) }
+
+// landAbroad puts a page of another file on the media of a page, where readers see it unless something newer lies over it.
+func (c *content) landAbroad(to int64, bytes *page) {
+	c.overlay(to, bytes, c.mediaSize)
+	c.evictClean(to, to)
+}
+
+// overlay damages a page of a file whose media is, or is about to be, of this size.
+func (c *content) overlay(to int64, bytes *page, size int64) {
 	target := c.make(to)
 	if target.media == nil {
 		target.media = c.pool.get()
+		target.cut = to >= pagesOf(c.cutAt) && c.cutAt < c.mediaSize
 	}
-	*target.media = *c.at(from).view()
+	*target.media = *bytes
 	// What the file does not reach stays zero, or a file that grows would show it.
-	if tail := c.size - to*PageSize; tail < PageSize {
+	if tail := size - to*PageSize; tail < PageSize {
 		clear(target.media[tail:])
 	}
 	c.dropFlaws(to*PageSize, (to+1)*PageSize)
 	var damaged []flaw
 	for sector := range int64(sectorsPerPage) {
 		at := to*PageSize + sector*SectorSize
-		damaged = append(damaged, flaw{offset: at, kind: straySector, covered: target.cache != nil})
+		damaged = append(damaged, flaw{offset: at, kind: straySector, covered: target.cache != nil && !target.cut})
 	}
 	c.addFlaws(damaged)
 }
