@@ -42,10 +42,10 @@ func bustle(c Config) *World {
 func troubleNetwork(w *World) {
 	draw := w.Stream("test network faults")
 	net := w.Net()
-	for range 12 {
+	for range 20 {
 		client := fmt.Sprintf("client%d", draw.IntN(3))
 		span := time.Duration(draw.Int64N(int64(100 * time.Millisecond)))
-		kind := draw.IntN(7)
+		kind := draw.IntN(10)
 		w.At(time.Duration(draw.Int64N(int64(400*time.Millisecond))), func() {
 			switch kind {
 			case 0, 1:
@@ -62,6 +62,13 @@ func troubleNetwork(w *World) {
 			case 6:
 				w.Node(client).Pause()
 				w.At(span, w.Node(client).Resume)
+			case 7:
+				net.Clog(client)
+				w.At(span, func() { net.Unclog(client) })
+			case 8:
+				net.SlowReceiver(client, 5*time.Millisecond, span)
+			case 9:
+				w.Node(client).DriftClock(int64(span / 100_000))
 			}
 		})
 	}
@@ -279,7 +286,7 @@ func TestManyTroubledWorldsFinishAndShowEveryFault(t *testing.T) {
 	}
 	notOrdered := map[string]bool{EffectReadError: true, EffectWriteError: true, EffectSyncError: true, EffectShortRead: true,
 		EffectNoSpace: true, EffectBitRot: true, EffectLatentError: true, EffectLostWrite: true, EffectMisdirectedWrite: true,
-		EffectClockJump: true}
+		EffectClockJump: true, EffectLyingSync: true, EffectMemoryPressure: true}
 	for _, name := range EffectNames() {
 		if (seen[name] == 0) != notOrdered[name] {
 			t.Errorf("%s was seen %d times", name, seen[name])

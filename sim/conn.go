@@ -138,11 +138,16 @@ func (c *conn) state(what string) error {
 func (c *conn) Read(p []byte) (int, error) {
 	t := c.process.running()
 	c.process.world.maybeYield(t, "read", c.label)
-	for {
+	for late := false; ; {
 		if err := c.state("read"); err != nil {
 			return 0, err
 		}
 		if there := c.in.arrived - c.in.read; there > 0 || len(p) == 0 {
+			if delay := c.process.node.receiveDelay(); delay > 0 && !late {
+				late = true // and then look again: the connection may have ended meanwhile
+				t.parkUntil(c.process.world.now+delay, "slow read", c.label)
+				continue
+			}
 			return c.take(t, p, there), nil
 		}
 		if c.in.ended {
@@ -177,7 +182,7 @@ func (c *conn) await(t *task, queue *list, limit time.Duration, what string) wok
 	}
 	queue.push(&t.place)
 	if limit > 0 {
-		return t.parkUntil(c.process.world.now+limit, what, c.label)
+		t.setAlarm(limit)
 	}
 	return t.park(taskParked, what, c.label)
 }

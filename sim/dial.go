@@ -111,7 +111,7 @@ func (n *network) Dial(addr string, s *host.Scope) (host.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
-	if err := s.Err(w.now); err != nil {
+	if err := s.Err(p.node.elapsed()); err != nil {
 		t.yield("dial", addr)
 		return nil, fmt.Errorf("dial %s: %w", addr, err)
 	}
@@ -125,9 +125,10 @@ func (n *network) Dial(addr string, s *host.Scope) (host.Conn, error) {
 // await parks the task until the attempt is decided or its scope ends.
 func (d *dial) await(t *task, s *host.Scope) (host.Conn, error) {
 	w := d.process.world
-	until := w.now + w.network.profile.DialTimeout
+	own := d.process.node.elapsed()
+	limit := w.network.profile.DialTimeout
 	if s != nil && s.Deadline != 0 {
-		until = min(until, s.Deadline)
+		limit = min(limit, s.Deadline-own)
 	}
 	if s != nil && s.Group != nil {
 		g, ours := s.Group.(*group)
@@ -135,7 +136,8 @@ func (d *dial) await(t *task, s *host.Scope) (host.Conn, error) {
 		g.waiters.push(&t.leash)
 	}
 	d.waiting.push(&t.place)
-	why := t.parkUntil(until, "dial", d.addr)
+	t.setAlarm(limit)
+	why := t.park(taskParked, "dial", d.addr)
 	if why == wokeNet && d.conn != nil {
 		return d.conn, nil
 	}

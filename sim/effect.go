@@ -18,11 +18,14 @@ const (
 	EffectLatentError      = "latent-error"
 	EffectLostWrite        = "lost-write"
 	EffectMisdirectedWrite = "misdirected-write"
+	EffectLyingSync        = "lying-sync"
+	EffectMemoryPressure   = "memory-pressure"
 	EffectCrash            = "crash"
 	EffectPowerCut         = "power-cut"
 	EffectRestart          = "restart"
 	EffectPause            = "pause"
 	EffectClockJump        = "clock-jump"
+	EffectClockDrift       = "clock-drift"
 	EffectRefused          = "refused"
 	EffectReset            = "reset"
 	EffectStall            = "stall"
@@ -31,6 +34,8 @@ const (
 	EffectHalfOpen         = "half-open"
 	EffectSplitRead        = "split-read"
 	EffectSlowLink         = "slow-link"
+	EffectSlowReceiver     = "slow-receiver"
+	EffectClog             = "clog"
 )
 
 // EffectNames lists all of them, so that a report can show what was never seen.
@@ -40,7 +45,8 @@ func EffectNames() []string {
 		EffectSlowDisk, EffectStuckDisk, EffectTornPage, EffectLostUnsynced, EffectLostName, EffectBitRot,
 		EffectLatentError, EffectLostWrite, EffectMisdirectedWrite, EffectCrash, EffectPowerCut, EffectRestart,
 		EffectPause, EffectClockJump, EffectRefused, EffectReset, EffectStall, EffectPartition,
-		EffectOneWayPartition, EffectHalfOpen, EffectSplitRead, EffectSlowLink,
+		EffectOneWayPartition, EffectHalfOpen, EffectSplitRead, EffectSlowLink, EffectClockDrift, EffectLyingSync,
+		EffectMemoryPressure, EffectSlowReceiver, EffectClog,
 	}
 }
 

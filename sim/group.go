@@ -50,7 +50,8 @@ func (g *group) Sleep(d time.Duration) bool {
 		return !g.stopping
 	}
 	g.waiters.push(&t.leash)
-	return t.parkUntil(t.process.world.now+d, "sleep", g.path) != wokeStop
+	t.setAlarm(d)
+	return t.park(taskParked, "sleep", g.path) != wokeStop
 }
 
 func (g *group) Stop() {

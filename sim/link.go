@@ -21,18 +21,23 @@ func (l *link) reverse() *link { return l.network.link(l.to, l.from) }
 
 func (l *link) block(oneWay bool) { l.blocked, l.oneWay = true, oneWay }
 
+// closed reports whether nothing passes now.
+func (l *link) closed() bool { return l.blocked || l.from.clogged || l.to.clogged }
+
 func (l *link) slow(factor int64, until time.Duration) {
 	l.slowFactor, l.slowUntil = max(factor, 1), until
 }
 
-// holds reports whether a partition stops what is on the link now, and counts that it did.
+// holds reports whether a partition or a clogged end stops what is on the link now, and counts that it did.
 func (l *link) holds() bool {
-	if !l.blocked {
+	switch {
+	case !l.closed():
 		return false
-	}
-	if l.oneWay {
+	case !l.blocked:
+		l.network.world.effect(EffectClog)
+	case l.oneWay:
 		l.network.world.effect(EffectOneWayPartition)
-	} else {
+	default:
 		l.network.world.effect(EffectPartition)
 	}
 	return true

@@ -123,6 +123,15 @@ func (n *Network) heal(l *link) {
 		return
 	}
 	l.blocked = false
+	n.reopen(l)
+	n.redial()
+}
+
+// reopen lets what waits on a link go on, unless something else still holds it.
+func (n *Network) reopen(l *link) {
+	if l.closed() {
+		return
+	}
 	for _, c := range n.conns {
 		if c.out.link == l {
 			c.out.restart()
@@ -131,11 +140,48 @@ func (n *Network) heal(l *link) {
 			c.in.acknowledge()
 		}
 	}
+}
+
+// redial sends the requests that met a closed link again.
+func (n *Network) redial() {
 	waiting := n.dials
 	n.dials = nil
 	for _, d := range waiting {
 		d.send()
 	}
+}
+
+// Clog stops all bytes to and from a node, as an interface does that has no room. Connections stay.
+func (n *Network) Clog(node string) {
+	target, _ := n.between(node, node)
+	n.world.noteText(actNetFault, target, "clog", 0, 0)
+	target.clogged = true
+}
+
+// Unclog ends a clog. Bytes flow again after a retransmission delay.
+func (n *Network) Unclog(node string) {
+	target, _ := n.between(node, node)
+	if !target.clogged {
+		return
+	}
+	n.world.noteText(actNetFault, target, "unclog", 0, 0)
+	target.clogged = false
+	for _, peer := range n.world.nodes {
+		for _, key := range [][2]*Node{{target, peer}, {peer, target}} {
+			if l := n.links[key]; l != nil && (peer != target || key[0] == target) {
+				n.reopen(l)
+			}
+		}
+	}
+	n.redial()
+}
+
+// SlowReceiver makes each read of a node's connections take so much longer, for a time: its buffers fill, and whoever
+// writes to it waits.
+func (n *Network) SlowReceiver(node string, delay, d time.Duration) {
+	target, _ := n.between(node, node)
+	n.world.noteText(actNetFault, target, "slow receiver", int64(delay), int64(d))
+	target.slowReceiveDelay, target.slowReceiveUntil = delay, n.world.now+d
 }
 
 // Reset breaks all connections between two nodes, at one end or at both; what was in flight is lost. An end that is

@@ -26,6 +26,12 @@ type Node struct {
 	refuseUntil time.Duration
 	held        []*task // could run, were it not for the pause
 
+	clogged          bool // no byte comes or goes
+	slowReceiveUntil time.Duration
+	slowReceiveDelay time.Duration // of each read of a connection
+	pressedUntil     time.Duration // nothing stays in the page cache
+
+	clock       clock
 	clockOffset time.Duration
 	clockJumped bool // and nobody has looked since
 	memoryLimit int64
@@ -209,12 +215,40 @@ func (n *Node) JumpClock(d time.Duration) {
 	n.clockJumped = n.clockJumped || d != 0
 }
 
+// PressMemory empties the node's page cache now and keeps it empty for a time: reads go to the device, and see what the
+// media holds.
+func (n *Node) PressMemory(d time.Duration) {
+	n.world.noteText(actNodePause, n, "memory pressure", int64(d), 0)
+	n.pressedUntil = n.world.now + d
+	for _, v := range n.volumes {
+		v.disk.DropCaches()
+	}
+}
+
+// pressed reports whether a read finds nothing in the page cache, and counts that it did.
+func (n *Node) pressed() bool {
+	if n.world.now >= n.pressedUntil {
+		return false
+	}
+	n.world.effect(EffectMemoryPressure)
+	return true
+}
+
+// receiveDelay is how much longer a read of a connection takes now, and counts that it does.
+func (n *Node) receiveDelay() time.Duration {
+	if n.world.now >= n.slowReceiveUntil {
+		return 0
+	}
+	n.world.effect(EffectSlowReceiver)
+	return n.slowReceiveDelay
+}
+
 func (n *Node) wall() host.Wall {
 	if n.clockJumped {
 		n.clockJumped = false
 		n.world.effect(EffectClockJump)
 	}
-	return host.Wall(n.world.wallStart + int64(n.world.now+n.clockOffset))
+	return host.Wall(n.world.wallStart + int64(n.elapsed()+n.clockOffset))
 }
 
 // discardHeld forgets the tasks of a dead process that a pause kept from running.

@@ -101,7 +101,7 @@ func (p *pipe) take(b []byte) {
 		done += copy(b[done:], piece)
 	}
 	p.read += int64(len(b))
-	if !p.back.blocked {
+	if !p.back.closed() {
 		p.acknowledge()
 	}
 }

@@ -173,10 +173,11 @@ func (p *process) Now() host.Wall {
 	return p.node.wall()
 }
 
-// Elapsed is the world's time. No process sees it at zero, where a deadline would mean none: starting takes time.
+// Elapsed is the node's own reading of the world's time. No process sees it at zero, where a deadline would mean none:
+// starting takes time.
 func (p *process) Elapsed() time.Duration {
 	p.enter()
-	return p.world.now
+	return p.node.elapsed()
 }
 
 func (p *process) Root() host.Group {

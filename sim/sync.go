@@ -89,10 +89,10 @@ type cond struct {
 	waiters list
 }
 
-func (c *cond) Wait() bool { return c.wait(unset) == wokeSignal }
+func (c *cond) Wait() bool { return c.wait(forever) == wokeSignal }
 
 func (c *cond) WaitFor(d time.Duration) host.Woke {
-	switch c.wait(c.group.process.world.now + max(d, 0)) {
+	switch c.wait(max(d, 0)) {
 	case wokeSignal:
 		return host.Signalled
 	case wokeTimer:
@@ -102,7 +102,10 @@ func (c *cond) WaitFor(d time.Duration) host.Woke {
 	}
 }
 
-func (c *cond) wait(until time.Duration) woke {
+// forever is a wait that only others end.
+const forever time.Duration = -1
+
+func (c *cond) wait(limit time.Duration) woke {
 	t := c.group.process.running()
 	c.mutex.release(t)
 	why := wokeStop
@@ -111,8 +114,8 @@ func (c *cond) wait(until time.Duration) woke {
 	} else {
 		c.waiters.push(&t.place)
 		c.group.waiters.push(&t.leash)
-		if until != unset {
-			t.process.world.schedule.set(&t.timer, until)
+		if limit != forever {
+			t.setAlarm(limit)
 		}
 		why = t.park(taskParked, "cond", c.mutex.name)
 	}

@@ -62,10 +62,11 @@ type task struct {
 	priority uint64
 	woke     woke
 
-	place seat  // in the queue of what it waits for
-	leash seat  // in the queue of the group whose stop wakes it
-	kin   seat  // in the list of its process's tasks
-	timer timer // ends a sleep or a timed wait
+	place seat          // in the queue of what it waits for
+	leash seat          // in the queue of the group whose stop wakes it
+	kin   seat          // in the list of its process's tasks
+	timer timer         // ends a sleep or a timed wait
+	alarm time.Duration // what the node's own clock must show by then; zero: nothing
 	wait  wait
 
 	coroutine *coroutine // nil until it first runs, and again once it ended
@@ -194,6 +195,13 @@ func (t *task) parkUntil(at time.Duration, kind, name string) woke {
 	return t.park(taskParked, kind, name)
 }
 
+// setAlarm sets the timer of a task that is about to park for a time as its node measures it.
+func (t *task) setAlarm(d time.Duration) {
+	n := t.process.node
+	t.alarm = n.elapsed() + d
+	n.world.schedule.set(&t.timer, n.worldTime(t.alarm))
+}
+
 // yield lets other tasks go first.
 func (t *task) yield(kind, name string) {
 	t.process.world.schedule.demote(t)
@@ -209,7 +217,7 @@ func (t *task) wake(why woke) {
 	t.place.remove()
 	t.leash.remove()
 	w.schedule.unset(&t.timer)
-	t.woke = why
+	t.woke, t.alarm = why, 0
 	if w.config.DelayMax > 0 && w.delays.permille(w.config.DelayPermille) {
 		t.state = taskDelayed
 		w.schedule.set(&t.timer, w.now+w.delays.upTo(w.config.DelayMax))
@@ -222,6 +230,10 @@ func (t *task) wake(why woke) {
 func (t *task) expire() {
 	if t.state == taskDelayed {
 		t.becomeReady()
+		return
+	}
+	if n := t.process.node; t.alarm > n.elapsed() { // its clock has slowed down meanwhile
+		n.world.schedule.set(&t.timer, n.worldTime(t.alarm))
 		return
 	}
 	t.wake(wokeTimer)

@@ -49,6 +49,7 @@ type DiskEffect struct {
 	Delay     time.Duration // on top of what the device takes
 	Stuck     bool          // never answers, until Volume.Unstick or a crash
 	MarkClean bool          // of a sync that fails: the dirty pages count as clean without having been written
+	Lie       bool          // a sync of a file or directory reports success, and a power cut may take all it was to keep
 	// Device decides where the pages of a sync land that reports success. Nil: where they belong.
 	Device func(page int64) disk.Landing
 }
@@ -181,7 +182,7 @@ func (v *Volume) finishTime(now time.Duration, kind DiskKind, length int64) time
 	var service time.Duration
 	switch kind {
 	case DiskRead:
-		if !v.dice.permille(v.profile.MissPermille) {
+		if missed := v.dice.permille(v.profile.MissPermille); !missed && !v.node.pressed() {
 			return now + v.dice.exponential(v.profile.Cache)
 		}
 		service = v.dice.exponential(v.profile.Seek)

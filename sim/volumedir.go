@@ -21,11 +21,16 @@ type dirLock struct{ release func() }
 
 // begin performs an operation on a name of the directory up to the point where it takes effect.
 func (d *dir) begin(kind DiskKind, path volumePath) error {
+	_, err := d.perform(kind, path)
+	return err
+}
+
+func (d *dir) perform(kind DiskKind, path volumePath) (DiskEffect, error) {
 	effect := d.volume.perform(d.process, &path, kind, 0, 0, 0)
 	if effect.Err == nil {
-		return nil
+		return effect, nil
 	}
-	return d.finish(kind, path, effect.Err)
+	return effect, d.finish(kind, path, effect.Err)
 }
 
 // finish ends an operation. What it did is done; other tasks may go on before its caller learns the outcome.
@@ -114,8 +119,13 @@ func (d *dir) List() ([]host.Info, error) {
 }
 
 func (d *dir) SyncDir() error {
-	if err := d.begin(DiskSyncDir, d.path); err != nil {
+	effect, err := d.perform(DiskSyncDir, d.path)
+	if err != nil {
 		return err
+	}
+	if effect.Lie {
+		d.process.world.effect(EffectLyingSync)
+		return d.finish(DiskSyncDir, d.path, nil)
 	}
 	return d.finish(DiskSyncDir, d.path, d.inner.SyncDir())
 }

@@ -164,6 +164,10 @@ func (f *file) Sync() error {
 		}
 		return f.finish(DiskSync, 0, effect.Err)
 	}
+	if effect.Lie {
+		f.process.world.effect(EffectLyingSync)
+		return f.finish(DiskSync, 0, nil)
+	}
 	if effect.Device != nil {
 		return f.finish(DiskSync, 0, f.inner.SyncThrough(effect.Device))
 	}
