@@ -23,9 +23,10 @@ func DrawFragile(r *rand.Rand, nodes []string, most int) Allowance {
 	return a
 }
 
-// Permits reports whether the element is within the allowance.
+// Permits reports whether the element is within the allowance. Of a target that only the moment knows, the driver's
+// Actions.Allow decides.
 func (a Allowance) Permits(e Element) bool {
-	return !e.Kind.Damages() || a.Damage && a.Fragile[e.Target.Node]
+	return !e.Kind.Damages() || a.Damage && (a.Fragile[e.Target.Node] || resolved(e.Target.Node))
 }
 
 // Filter returns the plan without what the allowance forbids.

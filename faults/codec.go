@@ -61,6 +61,8 @@ type (
 		Delay        span   `json:"delay,omitzero"`
 		Factor       int64  `json:"factor,omitzero"`
 		Length       int64  `json:"length,omitzero"`
+		PPM          int64  `json:"ppm,omitzero"`
+		Again        int64  `json:"again,omitzero"`
 	}
 )
 
@@ -129,7 +131,7 @@ func (e *Element) wire() elementJSON {
 	p := &e.Params
 	w.Params = paramsJSON{
 		For: span(p.For), Times: p.Times, Every: p.Every, RestartAfter: span(p.RestartAfter), StaysDown: p.StaysDown,
-		Jump: span(p.Jump), Delay: span(p.Delay), Factor: p.Factor, Length: p.Length,
+		Jump: span(p.Jump), Delay: span(p.Delay), Factor: p.Factor, Length: p.Length, PPM: p.PPM, Again: p.Again,
 	}
 	if e.Kind == PowerCut {
 		w.Params.Survival = p.Survival.String()
@@ -146,7 +148,8 @@ func (w *elementJSON) element() (Element, error) {
 	p := &w.Params
 	e.Params = Params{
 		For: time.Duration(p.For), Times: p.Times, Every: p.Every, RestartAfter: time.Duration(p.RestartAfter), StaysDown: p.StaysDown,
-		Jump: time.Duration(p.Jump), Delay: time.Duration(p.Delay), Factor: p.Factor, Length: p.Length,
+		Jump: time.Duration(p.Jump), Delay: time.Duration(p.Delay), Factor: p.Factor, Length: p.Length, PPM: p.PPM,
+		Again: p.Again,
 	}
 	switch {
 	case e.Kind == PowerCut:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lakebed/internal/invariant"
 	"lakebed/sim/disk"
 )
 
@@ -18,33 +19,97 @@ type Wound struct {
 	Volume string
 	Path   string
 	Offset int64
-	Length int64 // in bytes; one for a flipped bit
+	Length int64 // in bytes; one for a flipped bit. Zero: all of the volume or node
+	Spared bool  // the trial did not allow it, and nothing was destroyed
 }
 
-// Damage returns the wounds so far, in order.
-func (d *Driver) Damage() []Wound { return slices.Clone(d.wounds) }
+// Damage returns the wounds so far, in order, without those that were spared.
+func (d *Driver) Damage() []Wound {
+	return slices.DeleteFunc(slices.Clone(d.wounds), func(w Wound) bool { return w.Spared })
+}
+
+// DamageLedger returns all that was or would have been destroyed, in order.
+func (d *Driver) DamageLedger() []Wound { return slices.Clone(d.wounds) }
+
+// wound asks whether a place may be destroyed, and keeps the answer. The caller destroys it if so.
+func (d *Driver) wound(w Wound) bool {
+	w.At = d.world.Elapsed()
+	w.Spared = d.actions.Allow != nil && !d.actions.Allow(w)
+	d.wounds = append(d.wounds, w)
+	return !w.Spared
+}
 
 // damage does the damage of an element at once. It strikes files by chance, whatever their size, and within a file bytes
 // that hold something: a flipped bit in a journal's unused tail would prove nothing.
 func (d *Driver) damage(v *volume, e *Element) {
+	if e.Kind == Latent {
+		d.damageCluster(v, e)
+		return
+	}
 	rng, model := d.stream(e), v.sim.Model()
 	for range max(e.Params.Times, 1) {
 		path, offset, ok := vulnerable(model, e.Target.Path, rng)
 		if !ok {
 			return // nothing synced, or nothing but zeros
 		}
-		w := Wound{ID: e.ID, At: d.world.Elapsed(), Node: v.node, Volume: v.name, Path: path.Path, Offset: offset, Length: 1}
-		var err error
-		if e.Kind == BitRot {
-			err = model.Rot(w.Path, w.Offset, uint(rng.IntN(8)))
-		} else {
-			w.Length = min(max(e.Params.Length, 1), path.Size-offset)
-			err = model.Latent(w.Path, w.Offset, w.Length)
-		}
-		if err == nil {
-			d.wounds = append(d.wounds, w)
+		bit := uint(rng.IntN(8))
+		if d.wound(Wound{ID: e.ID, Node: v.node, Volume: v.name, Path: path.Path, Offset: offset, Length: 1}) {
+			mustDamage(model.RotWorn(path.Path, offset, bit, e.Params.Again))
 		}
 	}
+}
+
+func mustDamage(err error) {
+	invariant.Checkf(err == nil, "a place that was found can be damaged: %v", err)
+}
+
+// clusterReach is how far the errors of a cluster lie apart at most. Such errors show strong locality (FAST 2008).
+const clusterReach = 32 << 10
+
+// damageCluster makes sectors unreadable in one neighbourhood of one file, at once or one after the other.
+func (d *Driver) damageCluster(v *volume, e *Element) {
+	rng := d.stream(e)
+	path, first, ok := vulnerable(v.sim.Model(), e.Target.Path, rng)
+	if !ok {
+		return
+	}
+	d.latent(v, e, path.Path, first)
+	for range max(e.Params.Times, 1) - 1 {
+		near := first + rng.Int64N(2*clusterReach) - clusterReach
+		if e.Params.For == 0 {
+			d.latent(v, e, path.Path, near)
+			continue
+		}
+		d.world.At(time.Duration(rng.Int64N(int64(e.Params.For))), func() {
+			if !d.healed {
+				d.latent(v, e, path.Path, near)
+			}
+		})
+	}
+}
+
+// latent makes one place unreadable, or the end of the file if the place lies behind it.
+func (d *Driver) latent(v *volume, e *Element, path string, offset int64) {
+	model := v.sim.Model()
+	size := durableSize(model, path)
+	if size == 0 {
+		return // the file is gone
+	}
+	offset = min(max(offset, 0), size-1)
+	length := min(max(e.Params.Length, 1), size-offset)
+	if d.wound(Wound{ID: e.ID, Node: v.node, Volume: v.name, Path: path, Offset: offset, Length: length}) {
+		mustDamage(model.Latent(path, offset, length))
+	}
+}
+
+// durableSize is the size of a durable file. Zero: there is none.
+func durableSize(model *disk.Disk, path string) int64 {
+	for _, info := range model.Paths() {
+		if info.Path == path {
+			return info.Size
+		}
+	}
+	return 0
 }
 
 // vulnerable draws a durable file among those that match, and the offset of one of its bytes that is not zero.

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"lakebed/sim"
+	"lakebed/sim/disk"
 )
 
 // diskFault is an element that has begun and is not over.
 type diskFault struct {
 	*Element
-	until time.Duration // zero: no limit of time
-	left  int64         // operations to hit; zero: no limit of number
-	met   int64         // operations that it could have hit
-	dice  *rand.Rand
+	volume *volume
+	until  time.Duration // zero: no limit of time
+	left   int64         // operations to hit; zero: no limit of number
+	met    int64         // operations that it could have hit
+	dice   *rand.Rand
 }
 
 // hits reports whether the fault takes its turn at an operation that concerns it, and counts. An operation that already
@@ -32,6 +34,12 @@ func (f *diskFault) hits(effect *sim.DiskEffect) bool {
 // fails reports whether the fault changes the outcome of an operation, and not only its time.
 func (f *diskFault) fails() bool { return f.Kind != SlowDisk && f.Kind != StuckDisk }
 
+// counts reports whether the fault is over after a number of operations.
+func (f *diskFault) counts() bool { return f.Params.Times > 0 || f.loses() }
+
+// loses reports whether the fault is a device that does not put pages where they belong.
+func (f *diskFault) loses() bool { return f.Kind == LostWrite || f.Kind == MisdirectedWrite }
+
 func (f *diskFault) concerns(op *sim.DiskOp) bool {
 	set, _ := struck(f.Kind)
 	if f.Target.Operation != "" {
@@ -39,6 +47,9 @@ func (f *diskFault) concerns(op *sim.DiskOp) bool {
 	}
 	if (f.Kind == ShortRead || f.Kind == ShortWrite) && op.Length < 2 {
 		return false // nothing shorter makes progress
+	}
+	if f.loses() && op.Length < disk.PageSize {
+		return false // nothing to write
 	}
 	return set.has(op.Kind) && matches(f.Target.Path, op.Path)
 }
@@ -65,6 +76,10 @@ func (f *diskFault) apply(op *sim.DiskOp, effect *sim.DiskEffect) {
 		effect.Delay += f.Params.Delay + time.Duration(max(f.Params.Factor-1, 0))*nominal(op)
 	case StuckDisk:
 		effect.Stuck = true
+	case LyingSync:
+		effect.Lie = true
+	case LostWrite, MisdirectedWrite:
+		f.lose(op, effect)
 	}
 }
 
@@ -128,6 +143,10 @@ func struck(kind Kind) (usual, possible operations) {
 		return operationsOf(sim.DiskWrite, sim.DiskCreate, sim.DiskAllocate), 0
 	case SlowDisk, StuckDisk:
 		return allOperations, allOperations
+	case LostWrite, MisdirectedWrite:
+		return operationsOf(sim.DiskSync), 0
+	case LyingSync:
+		return operationsOf(sim.DiskSync, sim.DiskSyncDir), 0
 	}
 	return 0, 0
 }

@@ -11,7 +11,7 @@
 // # Triggers
 //
 //	at         a virtual time
-//	visit      the n-th time a node comes to a point (a mark or a question of its probe), over all its processes
+//	visit      the n-th time a node comes to a point (a mark or a question of its probe), over all its processes; or any node
 //	operation  the n-th operation of a kind on a volume of a node, perhaps only on files that match a pattern
 //
 // Visits and operations trigger inside the very task that came there, before it goes on: a node that crashes at its
@@ -20,18 +20,37 @@
 // # Kinds
 //
 //	kill power-cut stop               the process, the machine, the operator; the node comes back after restart_after
-//	pause clock-jump                  the process stands still; the wall clock jumps either way
+//	pause                             the process stands still
+//	clock-jump clock-drift            the wall clock jumps either way; both clocks run too fast or too slow
+//	memory-pressure                   the page cache holds nothing: reads go to the device and see the media
 //	read-error write-error            operations fail: the next few (times), for a while (for), or each k-th (every)
 //	sync-error syncdir-error          a failed sync of a file also marks its pages clean, as kernels do
 //	short-read short-write            legal results that loops must handle
 //	no-space slow-disk stuck-disk     the volume is full, slow, or silent for a while
-//	bit-rot latent                    permanent damage of synced bytes: needs an Allowance
+//	bit-rot latent                    permanent damage of synced bytes: needs an Allowance. Rot is sticky, and a worn place rots
+//	                                  again when it is rewritten (again); latent errors come in neighbourhoods (times, for)
+//	lost-write misdirected-write      a page that a sync acknowledges stays old; it lands at another place: likewise
+//	lying-sync                        syncs succeed and keep nothing from a power cut: likewise
 //	wipe                              a power cut, then a start with empty disks under the same name: needs one too
 //	partition one-way-partition       bytes wait
 //	reset stall slow-link refuse      connections break, halt, crawl; dials are refused
+//	clog swizzle                      no byte comes or goes; half of all nodes are clogged so, in unrelated orders
+//	slow-receiver                     a node takes long over each read of a socket
 //	perhaps                           a question of the probe is answered with yes
 //
 // Connections that go silent (half-open) are not a kind: sim draws them at each power cut, as its network profile says.
+//
+// # Aims
+//
+// Half of a plan may be aimed (Shape.Aims): at moments that a plan cannot name by node and time, as when a bookie has just
+// joined an ensemble. Such an element waits for a visit of any node, and its target is the visitor, or a node that the mark
+// names. It is known when the element fires.
+//
+// # Damage
+//
+// Two things keep it within what a promise must survive. The Allowance says at drawing which nodes may be damaged at all.
+// Actions.Allow is asked again before bytes are destroyed, with the very place, and has the last word. DamageLedger holds
+// what was destroyed and what was spared.
 //
 // # Chance
 //

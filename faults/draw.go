@@ -75,6 +75,9 @@ type drawing struct {
 
 // element draws an element. Its ID ends in its kind, for readers.
 func (d drawing) element(name string, weights Mix) Element {
+	if e, aimed := d.aimed(name, weights); aimed {
+		return e
+	}
 	kind := d.kind(weights)
 	nodes := d.shape.targets(kind)
 	node := d.node(nodes)
@@ -83,7 +86,9 @@ func (d drawing) element(name string, weights Mix) Element {
 		e.Trigger = d.visit(node, node.asking())
 		return e
 	}
-	e.Target = d.target(kind, node)
+	if traitOf(kind).aim != atWorld {
+		e.Target = d.target(kind, node)
+	}
 	e.Trigger = d.trigger(d.witness(node))
 	e.Params = d.params(kind)
 	return e

@@ -17,6 +17,9 @@ type Actions struct {
 	// Wipe puts empty disks in the place of the node's. It is called between tasks, while the node has no process, and
 	// only for plans with elements of kind wipe.
 	Wipe func(node string)
+	// Allow is asked before synced bytes are destroyed, whether the place may be lost. It has the last word: a plan does
+	// not know what lies where when it strikes. Nil: every place may be.
+	Allow func(place Wound) bool
 }
 
 // Firing says that an element was triggered.
@@ -40,6 +43,7 @@ type Driver struct {
 	volumes  []*volume        // in order of first mention
 	links    links
 	wounds   []Wound
+	moment   moment
 }
 
 // NewDriver prepares the world for a plan. The plan must be valid and fit the world: see Validate and Plan.Fits. Call it
@@ -61,7 +65,7 @@ func NewDriver(w *sim.World, plan Plan, actions Actions) *Driver {
 
 // arm makes the driver wait for an element's trigger, and prepares its target.
 func (d *Driver) arm(e *Element) {
-	if e.Target.Volume != "" {
+	if e.Target.Volume != "" && !resolved(e.Target.Node) {
 		d.volume(e.Target.Node, e.Target.Volume)
 	}
 	switch t := &e.Trigger; {
@@ -107,6 +111,10 @@ func (d *Driver) fire(e *Element) {
 		return
 	}
 	d.firings = append(d.firings, Firing{ID: e.ID, At: d.world.Elapsed()})
+	e, found := d.resolve(e)
+	if !found {
+		return
+	}
 	switch traitOf(e.Kind).aim {
 	case atNode:
 		d.strikeNode(e)
@@ -114,6 +122,8 @@ func (d *Driver) fire(e *Element) {
 		d.strikeVolume(e)
 	case atLink:
 		d.strikeLinks(e)
+	case atWorld:
+		d.swizzle(e)
 	case atPoint:
 		// Whoever asked looks at the elements that fired.
 	}

@@ -50,7 +50,7 @@ func newRig(t *testing.T, seed uint64, plan Plan) *rig {
 	}, Wipe: func(name string) { r.world.Node(name).Disk(testVolume).Replace(0) }})
 	r.world.OnMark(func(n *sim.Node, e host.Event) {
 		r.events = append(r.events, event{r.world.Elapsed(), n.Name(), string(e.Name)})
-		r.driver.OnMark(n, string(e.Name))
+		r.driver.OnMark(n, string(e.Name), e.Extra)
 	})
 	r.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return r.driver.Perhaps(n, string(p)) })
 	r.start("a")
@@ -219,6 +219,12 @@ func step(h host.Host, off int64) error {
 // alone runs a plan against one node "a" whose boot the test gives. A node that crashed boots again.
 func alone(t *testing.T, seed uint64, plan Plan, boot func(h host.Host, life int)) (*sim.World, *Driver) {
 	t.Helper()
+	return aloneWith(t, seed, plan, nil, boot)
+}
+
+// aloneWith is alone with a say in what may be destroyed.
+func aloneWith(t *testing.T, seed uint64, plan Plan, allow func(Wound) bool, boot func(h host.Host, life int)) (*sim.World, *Driver) {
+	t.Helper()
 	w := sim.New(sim.Config{Seed: seed})
 	n := w.NewNode("a")
 	start := func() {
@@ -231,8 +237,9 @@ func alone(t *testing.T, seed uint64, plan Plan, boot func(h host.Host, life int
 	d := NewDriver(w, plan, Actions{
 		Restart: func(string) { start() },
 		Wipe:    func(string) { n.Disk(testVolume).Replace(0) },
+		Allow:   allow,
 	})
-	w.OnMark(func(n *sim.Node, e host.Event) { d.OnMark(n, string(e.Name)) })
+	w.OnMark(func(n *sim.Node, e host.Event) { d.OnMark(n, string(e.Name), e.Extra) })
 	w.SetPerhaps(func(n *sim.Node, p host.Point) bool { return d.Perhaps(n, string(p)) })
 	start()
 	if v := w.Run(time.Hour); v.Failed() {

@@ -17,6 +17,12 @@ const (
 	ClockJump Kind = "clock-jump" // the wall clock moves by Params.Jump
 	Refuse    Kind = "refuse"     // the node refuses new connections
 
+	ClockDrift     Kind = "clock-drift"     // both clocks run Params.PPM faster, or slower
+	MemoryPressure Kind = "memory-pressure" // the page cache is emptied and holds nothing
+	SlowReceiver   Kind = "slow-receiver"   // each read of a connection takes Params.Delay longer
+	Clog           Kind = "clog"            // no byte comes or goes
+	Swizzle        Kind = "swizzle"         // half of all nodes is clogged and unclogged in unrelated orders
+
 	ReadError    Kind = "read-error"
 	WriteError   Kind = "write-error"
 	SyncError    Kind = "sync-error" // and the pages count as clean
@@ -30,6 +36,10 @@ const (
 	BitRot Kind = "bit-rot" // flips bits of durable bytes
 	Latent Kind = "latent"  // makes durable sectors unreadable
 	Wipe   Kind = "wipe"    // the machine dies and comes back under its name with empty disks
+
+	LostWrite        Kind = "lost-write"        // the device acknowledges a page and never writes it
+	MisdirectedWrite Kind = "misdirected-write" // a page lands at another place of the volume
+	LyingSync        Kind = "lying-sync"        // syncs report success, and a power cut may take all they were to keep
 
 	Partition       Kind = "partition"
 	OneWayPartition Kind = "one-way-partition" // from Target.Node to Target.Peer
@@ -48,10 +58,11 @@ const (
 	atVolume            // Node, Volume, perhaps Path and Operation
 	atLink              // Node, and Peer or all other nodes
 	atPoint             // nothing: the trigger names it
+	atWorld             // nothing: it draws its nodes when it strikes
 )
 
 // param is one parameter, as a set element.
-type param uint16
+type param uint32
 
 const (
 	paramFor param = 1 << iota
@@ -64,6 +75,8 @@ const (
 	paramDelay
 	paramFactor
 	paramLength
+	paramPPM
+	paramAgain
 )
 
 // trait is what holds for all elements of a kind.
@@ -84,6 +97,12 @@ var traits = []trait{
 	{kind: ClockJump, aim: atNode, takes: paramJump, needs: []param{paramJump}},
 	{kind: Refuse, aim: atNode, takes: paramFor, needs: []param{paramFor}},
 
+	{kind: ClockDrift, aim: atNode, takes: paramFor | paramPPM, needs: []param{paramFor, paramPPM}},
+	{kind: MemoryPressure, aim: atNode, takes: paramFor, needs: []param{paramFor}},
+	{kind: SlowReceiver, aim: atNode, takes: paramFor | paramDelay, needs: []param{paramFor, paramDelay}},
+	{kind: Clog, aim: atNode, takes: paramFor, needs: []param{paramFor}},
+	{kind: Swizzle, aim: atWorld, takes: paramFor, needs: []param{paramFor}},
+
 	{kind: ReadError, aim: atVolume, takes: paramFor | paramTimes | paramEvery, needs: []param{paramFor | paramTimes}},
 	{kind: WriteError, aim: atVolume, takes: paramFor | paramTimes | paramEvery, needs: []param{paramFor | paramTimes}},
 	{kind: SyncError, aim: atVolume, takes: paramFor | paramTimes | paramEvery, needs: []param{paramFor | paramTimes}},
@@ -94,8 +113,11 @@ var traits = []trait{
 	{kind: SlowDisk, aim: atVolume, takes: paramFor | paramDelay | paramFactor, needs: []param{paramFor, paramDelay | paramFactor}},
 	{kind: StuckDisk, aim: atVolume, takes: paramFor, needs: []param{paramFor}},
 
-	{kind: BitRot, aim: atVolume, takes: paramTimes, damage: true},
-	{kind: Latent, aim: atVolume, takes: paramTimes | paramLength, damage: true},
+	{kind: BitRot, aim: atVolume, takes: paramTimes | paramAgain, damage: true},
+	{kind: Latent, aim: atVolume, takes: paramTimes | paramLength | paramFor, damage: true},
+	{kind: LostWrite, aim: atVolume, takes: paramTimes, damage: true},
+	{kind: MisdirectedWrite, aim: atVolume, takes: paramTimes, damage: true},
+	{kind: LyingSync, aim: atVolume, takes: paramFor, needs: []param{paramFor}, damage: true},
 	{kind: Wipe, aim: atNode, takes: paramRestartAfter, damage: true},
 
 	{kind: Partition, aim: atLink, takes: paramFor, needs: []param{paramFor}},

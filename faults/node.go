@@ -25,6 +25,10 @@ type node struct {
 	pausedEpoch int // the process that is paused, and until when
 	pausedUntil time.Duration
 	refuses     bool // dials, now or earlier
+
+	drift        int64 // of its clock, in ppm, by the plan
+	clogs        int   // that hold it now
+	slowReceives bool  // now or earlier
 }
 
 func (d *Driver) node(name string) *node {
@@ -48,6 +52,15 @@ func (d *Driver) strikeNode(e *Element) {
 	case Refuse:
 		n.refuses = true
 		d.links.net.RefuseDials(n.sim.Name(), e.Params.For)
+	case ClockDrift:
+		d.drift(n, e)
+	case MemoryPressure:
+		n.sim.PressMemory(e.Params.For)
+	case SlowReceiver:
+		n.slowReceives = true
+		d.links.net.SlowReceiver(n.sim.Name(), e.Params.Delay, e.Params.For)
+	case Clog:
+		d.clog(n, e.Params.For)
 	}
 }
 
@@ -107,9 +120,54 @@ func (d *Driver) emptyDisks(n *node) {
 	if n.wipe == nil {
 		return
 	}
-	d.wounds = append(d.wounds, Wound{ID: n.wipe.ID, At: d.world.Elapsed(), Node: n.sim.Name()})
+	allowed := d.wound(Wound{ID: n.wipe.ID, Node: n.sim.Name()})
 	n.wipe = nil
-	d.actions.Wipe(n.sim.Name())
+	if allowed {
+		d.actions.Wipe(n.sim.Name())
+	}
+}
+
+// drift lets the node's clock run at another rate for a time. Drifts that overlap add up, within the bounds of one.
+func (d *Driver) drift(n *node, e *Element) {
+	change := func(ppm int64) {
+		n.drift += ppm
+		n.sim.DriftClock(min(max(n.drift, -clockDriftMax), clockDriftMax))
+	}
+	change(e.Params.PPM)
+	d.world.At(e.Params.For, func() {
+		if !d.healed {
+			change(-e.Params.PPM)
+		}
+	})
+}
+
+// clog stops a node's traffic for a time. Of clogs that overlap, the one that ends last counts.
+func (d *Driver) clog(n *node, length time.Duration) {
+	n.clogs++
+	d.links.net.Clog(n.sim.Name())
+	d.world.At(length, func() {
+		if n.clogs--; n.clogs == 0 && !d.healed {
+			d.links.net.Unclog(n.sim.Name())
+		}
+	})
+}
+
+// swizzle clogs each node by a coin of its own, from a moment in the first half of the time to one in the second: nodes
+// come and go in unrelated orders (FoundationDB's swizzle-clogging).
+func (d *Driver) swizzle(e *Element) {
+	rng, half := d.stream(e), max(int64(e.Params.For/2), 1)
+	for _, one := range d.world.Nodes() {
+		from, to := time.Duration(rng.Int64N(half)), e.Params.For/2+time.Duration(rng.Int64N(half))
+		if rng.IntN(2) == 0 {
+			continue
+		}
+		n := d.node(one.Name())
+		d.world.At(from, func() {
+			if !d.healed {
+				d.clog(n, to-from)
+			}
+		})
+	}
 }
 
 // pause holds the node. Of pauses that overlap, the one that ends last counts, but only for the process it held.
@@ -132,6 +190,13 @@ func (d *Driver) pause(n *node, length time.Duration) {
 // healNode ends what goes on with a node. One that is down comes back at once.
 func (d *Driver) healNode(n *node) {
 	n.sim.Resume()
+	if n.drift != 0 {
+		n.sim.DriftClock(0)
+	}
+	if n.slowReceives {
+		d.links.net.SlowReceiver(n.sim.Name(), 0, 0)
+	}
+	d.links.net.Unclog(n.sim.Name())
 	if n.refuses {
 		d.links.net.RefuseDials(n.sim.Name(), 0)
 	}

@@ -41,7 +41,7 @@ type Trigger struct {
 
 // Visit is the Nth time, from 1, that a node comes to a point.
 type Visit struct {
-	Node  string
+	Node  string // or AnyNode: the visits of all nodes count together
 	Point string // a host.Point
 	Nth   int64
 	After time.Duration // virtual time from which visits are counted
@@ -59,7 +59,7 @@ type Operation struct {
 
 // Target is where an element strikes.
 type Target struct {
-	Node   string
+	Node   string // or Visitor, or Named
 	Volume string // of disk kinds
 	// Path limits disk kinds to the files that match a pattern of path.Match: their last name if the pattern has no
 	// slash, else the whole path within the volume. Empty: all.
@@ -67,13 +67,20 @@ type Target struct {
 	// Operation limits read-error, write-error, slow-disk and stuck-disk to one kind of operation, by name. Empty: reads
 	// for read-error, writes for write-error, all for the others.
 	Operation string
-	Peer      string // of network kinds: the other end. Empty: every other node
+	Peer      string // of network kinds: the other end; also Visitor or Named. Empty: every other node
 }
+
+// Names that are resolved when an element fires. An element whose target cannot be resolved then does nothing.
+const (
+	AnyNode = "*"        // in a Visit
+	Visitor = "@visitor" // in a Target: the node whose visit triggered
+	Named   = "@named"   // in a Target: a node that the mark at the trigger names in its Extra; of several, one by lot
+)
 
 // Params are what the kinds differ in. A kind accepts only those that mean something to it.
 type Params struct {
-	For          time.Duration // how long it lasts
-	Times        int64         // how many operations it hits; how many places it damages, where zero means one
+	For          time.Duration // how long it lasts; within which time a cluster of latent errors appears
+	Times        int64         // how many operations it hits; how many places it damages, or writes it loses, where zero means one
 	Every        int64         // hit each k-th operation only
 	RestartAfter time.Duration // when a node starts again, counted from the order; one that stops has to end first
 	StaysDown    bool          // the node stays down until Driver.Heal
@@ -82,6 +89,8 @@ type Params struct {
 	Delay        time.Duration // of each operation of a slow disk
 	Factor       int64         // how many times as long a slow disk or link takes
 	Length       int64         // of a latent error, in bytes; zero: one sector
+	PPM          int64         // how much faster a clock runs, in parts per million, either way
+	Again        int64         // how often a rotten place rots anew when it is rewritten
 }
 
 // IDs returns the IDs of all elements, in order.

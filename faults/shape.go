@@ -58,6 +58,9 @@ type Shape struct {
 
 	ElementsMin, ElementsMax int   // how many elements. Zero: 6 and 25
 	OperationsMax            int64 // the latest operation of a kind that triggers. Zero: 1000
+
+	Aims         []Aim
+	AimedPercent int // how many elements of a hundred follow an aim, if the plan has a kind for one
 }
 
 // NodeShape is a node that faults may strike.
@@ -104,6 +107,8 @@ func (s *Shape) targets(kind Kind) []NodeShape {
 			able = len(s.peersOf(n.Name)) > 0
 		case atPoint:
 			able = len(n.asking()) > 0
+		case atWorld:
+			able = len(s.Nodes) > 1
 		}
 		if able {
 			nodes = append(nodes, n)

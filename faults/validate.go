@@ -48,19 +48,19 @@ func (p Plan) Names(nodes []string) error {
 	return nil
 }
 
-// nodes returns every node that the element names.
+// nodes returns every node that the element names, and none that it leaves to the moment.
 func (e *Element) nodes() []string {
 	var names []string
-	if e.Trigger.Visit != nil {
+	if e.Trigger.Visit != nil && e.Trigger.Visit.Node != AnyNode {
 		names = append(names, e.Trigger.Visit.Node)
 	}
 	if e.Trigger.Operation != nil {
 		names = append(names, e.Trigger.Operation.Node)
 	}
-	if e.Target.Node != "" {
+	if e.Target.Node != "" && !resolved(e.Target.Node) {
 		names = append(names, e.Target.Node)
 	}
-	if e.Target.Peer != "" {
+	if e.Target.Peer != "" && !resolved(e.Target.Peer) {
 		names = append(names, e.Target.Peer)
 	}
 	return names
@@ -98,6 +98,9 @@ func (e *Element) check() error {
 	}
 	if err := e.Target.check(t); err != nil {
 		return err
+	}
+	if (resolved(e.Target.Node) || resolved(e.Target.Peer)) && e.Trigger.Visit == nil {
+		return fmt.Errorf("%s and %s are known at a visit only: %w", Visitor, Named, ErrInvalid)
 	}
 	return e.Params.check(t)
 }
@@ -138,10 +141,11 @@ func checkPattern(pattern string) error {
 // check compares the target with what the kind is directed at.
 func (t *Target) check(of *trait) error {
 	wanted := map[aim]string{
-		atNode: "a node", atVolume: "a node and a volume", atLink: "a node and perhaps a peer", atPoint: "nothing: its trigger names the point",
+		atNode: "a node", atVolume: "a node and a volume", atLink: "a node and perhaps a peer",
+		atPoint: "nothing: its trigger names the point", atWorld: "nothing: it draws its nodes when it strikes",
 	}
 	node, volume, peer := t.Node != "", t.Volume != "", t.Peer != ""
-	if node != (of.aim != atPoint) || volume != (of.aim == atVolume) || peer && of.aim != atLink ||
+	if node != (of.aim != atPoint && of.aim != atWorld) || volume != (of.aim == atVolume) || peer && of.aim != atLink ||
 		of.aim != atVolume && (t.Path != "" || t.Operation != "") {
 		return fmt.Errorf("the target of %s is %s: %w", of.kind, wanted[of.aim], ErrInvalid)
 	}
@@ -166,8 +170,11 @@ func (t *Target) check(of *trait) error {
 
 // check compares the parameters with those that the kind takes.
 func (p *Params) check(of *trait) error {
-	if p.For < 0 || p.Times < 0 || p.Every < 0 || p.RestartAfter < 0 || p.Delay < 0 || p.Factor < 0 || p.Length < 0 {
-		return fmt.Errorf("only jump may be negative: %w", ErrInvalid)
+	if p.For < 0 || p.Times < 0 || p.Every < 0 || p.RestartAfter < 0 || p.Delay < 0 || p.Factor < 0 || p.Length < 0 || p.Again < 0 {
+		return fmt.Errorf("only jump and ppm may be negative: %w", ErrInvalid)
+	}
+	if p.PPM < -clockDriftMax || p.PPM > clockDriftMax {
+		return fmt.Errorf("a clock drifts by at most %d ppm: %w", clockDriftMax, ErrInvalid)
 	}
 	if p.Survival > disk.Mixed {
 		return fmt.Errorf("there is no survival %d: %w", p.Survival, ErrInvalid)
@@ -205,11 +212,15 @@ func (p *Params) given() param {
 	add(paramDelay, p.Delay != 0)
 	add(paramFactor, p.Factor != 0)
 	add(paramLength, p.Length != 0)
+	add(paramPPM, p.PPM != 0)
+	add(paramAgain, p.Again != 0)
 	return set
 }
 
 // paramNames are the names in files, in the order of the bits.
-var paramNames = []string{"for", "times", "every", "restart_after", "stays_down", "survival", "jump", "delay", "factor", "length"}
+var paramNames = []string{
+	"for", "times", "every", "restart_after", "stays_down", "survival", "jump", "delay", "factor", "length", "ppm", "again",
+}
 
 func (p param) names() []string {
 	var names []string

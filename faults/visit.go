@@ -50,16 +50,28 @@ func (d *Driver) spot(node, point string) *spot {
 }
 
 // OnMark takes a visit of a point by way of a mark. The trial calls it from its World.OnMark hook, for every mark, with
-// the name of the event.
-func (d *Driver) OnMark(n *sim.Node, point string) {
-	d.visit(d.spot(n.Name(), point))
+// the name of the event and whom it names.
+func (d *Driver) OnMark(n *sim.Node, point, extra string) {
+	d.visitPlaces(n, point, extra)
+}
+
+// visitPlaces counts a visit for the node and for all nodes together, and reports whether an element says yes.
+func (d *Driver) visitPlaces(n *sim.Node, point, extra string) bool {
+	before := d.moment
+	d.moment = moment{n, extra}
+	yes := d.visit(d.spot(n.Name(), point))
+	if any := d.spots[place{AnyNode, point}]; any != nil {
+		yes = d.visit(any) || yes
+	}
+	d.moment = before
+	return yes
 }
 
 // Perhaps answers a question of the probe. The trial calls it from its World.SetPerhaps hook, for every question. An
 // element that waits for this visit may be of any kind; those of kind perhaps make the answer yes.
 func (d *Driver) Perhaps(n *sim.Node, point string) bool {
 	s := d.spot(n.Name(), point)
-	if d.visit(s) {
+	if d.visitPlaces(n, point, "") {
 		return true
 	}
 	if d.healed || !d.roll(s, n.Name(), point) {

@@ -65,7 +65,7 @@ func (v *volume) dropEnded() {
 	now := v.driver.world.Elapsed()
 	kept := v.active[:0]
 	for _, f := range v.active {
-		if (f.until == 0 || now < f.until) && (f.Params.Times == 0 || f.left > 0) {
+		if (f.until == 0 || now < f.until) && (!f.counts() || f.left > 0) {
 			kept = append(kept, f)
 		}
 	}
@@ -82,11 +82,19 @@ func (v *volume) heal() {
 // strikeVolume begins a disk fault, or does its damage at once.
 func (d *Driver) strikeVolume(e *Element) {
 	v := d.volume(e.Target.Node, e.Target.Volume)
-	if e.Kind.Damages() {
+	switch e.Kind {
+	case BitRot, Latent:
 		d.damage(v, e)
 		return
+	case LyingSync:
+		if !d.wound(Wound{ID: e.ID, Node: v.node, Volume: v.name}) {
+			return
+		}
 	}
-	f := &diskFault{Element: e, left: e.Params.Times, dice: d.stream(e)}
+	f := &diskFault{Element: e, volume: v, left: e.Params.Times, dice: d.stream(e)}
+	if e.Kind == LostWrite || e.Kind == MisdirectedWrite {
+		f.left = max(f.left, 1)
+	}
 	if e.Params.For > 0 {
 		f.until = d.world.Elapsed() + e.Params.For
 	}

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"lakebed/internal/invariant"
+)
 
 // clock is how a node's own time runs: with the world's, but for what it gained so far and for its rate. Wall and
 // elapsed time come from one oscillator, so both drift.
@@ -14,15 +18,16 @@ type clock struct {
 // ppmAll is a whole, in parts per million.
 const ppmAll = 1_000_000
 
-// DriftClock makes the node's clock run faster (or slower) by so many more parts per million than it does, from now on.
-// Sleeps and timeouts of the node follow it, and none of them ends early by the node's own clock. Clocks run forward: the
-// sum of all drifts is above minus one million.
+// DriftClock makes the node's clock run faster than the world by so many parts per million, or slower, from now on. Sleeps
+// and timeouts of the node follow it, and none of them ends early by the node's own clock. Zero ends a drift; what the
+// clock gained stays.
 func (n *Node) DriftClock(ppm int64) {
+	invariant.Check(ppm > -ppmAll, "clocks run forward")
 	c := &n.clock
 	n.world.noteText(actClockJump, n, "drift", ppm, 0)
 	now := n.world.now
 	c.gained += gain(now-c.since, c.ppm)
-	c.since, c.ppm, c.seen = now, max(c.ppm+ppm, 1-ppmAll), false
+	c.since, c.ppm, c.seen = now, ppm, false
 }
 
 // gain is what a clock of this rate gains in d, rounded down, without overflow for any realistic world.

@@ -138,7 +138,7 @@ func newRun(o Options) *run {
 	t.world.OnMark(func(n *sim.Node, e host.Event) {
 		t.noteDamage()
 		t.marks.Hit(string(e.Name))
-		t.driver.OnMark(n, string(e.Name))
+		t.driver.OnMark(n, string(e.Name), e.Extra)
 	})
 	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return t.driver.Perhaps(n, string(p)) })
 	return t
