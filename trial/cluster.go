@@ -88,7 +88,7 @@ func newCluster(o Options) *cluster {
 	if o.Plan != nil {
 		plan = *o.Plan
 	}
-	c.driver = faults.NewDriver(c.world, plan, faults.Actions{Restart: c.start, Wipe: c.wipe})
+	c.driver = faults.NewDriver(c.world, plan, faults.Actions{Restart: c.start, Wipe: c.wipe, Allow: c.mayLose})
 	if o.Plan == nil { // an explicit plan holds what chance decided
 		c.driver.UseChance(faults.SwarmChance())
 	}
@@ -175,6 +175,12 @@ func (c *cluster) wipe(name string) {
 	n := c.world.Node(name)
 	n.Disk(bookie.JournalVolume).Replace(0)
 	n.Disk(bookie.LedgerVolume).Replace(0)
+}
+
+// mayLose has the last word on what is destroyed: a fault whose target only the moment knows may have met a bookie that
+// must keep what it holds.
+func (c *cluster) mayLose(place faults.Wound) bool {
+	return c.drawn.allowance.Damage && c.drawn.allowance.Fragile[place.Node]
 }
 
 // noteDamage tells the history of media that was damaged since the last look; see run.noteDamage.

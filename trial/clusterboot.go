@@ -134,7 +134,7 @@ func (c *cluster) marked(n *sim.Node, e host.Event) {
 			}
 		}
 	}
-	c.driver.OnMark(n, string(e.Name), e.Extra)
+	c.driver.OnMark(n, string(e.Name), c.naming(&e))
 }
 
 // notice records what a client told of a ledger. A ledger has one writer, which lives in one process.

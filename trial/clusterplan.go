@@ -39,6 +39,7 @@ const (
 func clusterShape(s *Scenario, bookies int, allowance faults.Allowance) faults.Shape {
 	shape := faults.Shape{
 		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 200, Allowance: allowance,
+		Aims: clusterAims(), AimedPercent: s.Cluster.AimedPercent,
 	}
 	var holders, clients []string
 	for i := range bookies {

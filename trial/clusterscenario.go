@@ -18,6 +18,7 @@ type Cluster struct {
 	Fragile   bool     `toml:"fragile"`    // up to Qa-1 bookies may lose media: what was acknowledged survives
 	// BlackoutOneIn is how many seeds share one in which most bookies lose power at the same moment. Zero: none.
 	BlackoutOneIn int `toml:"blackout_one_in"`
+	AimedPercent  int `toml:"aimed_percent"` // how many faults of a hundred strike at the moments of clusterAims
 
 	// The wrong settings of a canary.
 	UnfencedRecovery  bool `toml:"unfenced_recovery"`   // recovery reads do not fence (bookkeeper#2614)
@@ -57,6 +58,8 @@ func (s *Scenario) checkCluster() error {
 		return fmt.Errorf("scenario %s: spares_max, sessions, ledgers and entries of a cluster must be positive, sessions below %d", s.Name, sessionsMax-crowdSessions)
 	case min(w.Tail, w.CatchUp, w.TakeOver, w.Delete, w.Foreign, c.BlackoutOneIn) < 0 || w.Write < 1:
 		return fmt.Errorf("scenario %s: no number may be negative, and somebody must write", s.Name)
+	case c.AimedPercent < 0 || c.AimedPercent > 100:
+		return fmt.Errorf("scenario %s: aimed_percent %d is no share of a hundred", s.Name, c.AimedPercent)
 	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}):
 		return fmt.Errorf("scenario %s: damage, doubt, remote_clients and work are those of a single bookie", s.Name)
 	}
