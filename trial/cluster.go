@@ -10,6 +10,7 @@ import (
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/faults"
+	"lakebed/internal/invariant"
 	"lakebed/model"
 	"lakebed/sim"
 	"lakebed/trial/oracle"
@@ -46,6 +47,7 @@ type cluster struct {
 	phase    phase
 	wounds   int // places where the plan has damaged media, as far as the history knows
 	findings []Finding
+	excused  []Finding
 	verdict  Verdict
 }
 
@@ -172,9 +174,15 @@ func (c *cluster) start(name string) {
 
 // wipe puts empty disks into a bookie, as the plan wants it.
 func (c *cluster) wipe(name string) {
-	n := c.world.Node(name)
-	n.Disk(bookie.JournalVolume).Replace(0)
-	n.Disk(bookie.LedgerVolume).Replace(0)
+	for _, volume := range []string{bookie.JournalVolume, bookie.LedgerVolume} {
+		v := c.world.Node(name).Disk(volume)
+		cookie := cookieOf(v.Model())
+		v.Replace(0)
+		if c.options.Scenario.Cluster.ForgedCookies {
+			err := forgeCookie(v.Model(), cookie)
+			invariant.Checkf(err == nil, "an empty disk takes a cookie: %v", err)
+		}
+	}
 }
 
 // mayLose has the last word on what is destroyed: a fault whose target only the moment knows may have met a bookie that
@@ -337,6 +345,11 @@ func (c *cluster) result(world sim.Verdict) Result {
 		c.options.History(history)
 	}
 	for _, v := range model.CheckCluster(history) {
+		if c.options.Scenario.excuses(&v, c.wounds) {
+			c.marks.Hit(MarkLossUnnoticed)
+			c.excused = append(c.excused, Finding{Checker: v.Checker, Signature: v.Signature, Text: v.Explanation})
+			continue
+		}
 		c.options.Course.accuse(len(c.findings), v.Ops)
 		c.violated(&v, history)
 	}
@@ -356,6 +369,7 @@ func (c *cluster) result(world sim.Verdict) Result {
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: c.lab.Recorder.Operations(), Answers: c.lab.Recorder.Answers(),
 		Effects: c.world.Effects(), Marks: marks, Plan: c.driver.Fired(),
+		Excused: c.excused, Damage: damageDone(c.driver),
 	}
 }
 

@@ -73,8 +73,8 @@ func drawClusterPlan(s *Scenario, shape faults.Shape, r *rand.Rand) faults.Plan 
 	}
 	plan := faults.Draw(r, mix, shape)
 	for i := range plan.Elements {
-		if t := &plan.Elements[i].Target; plan.Elements[i].Kind.Damages() && t.Volume != "" {
-			t.Path = damagePath(t.Volume, r)
+		if e := &plan.Elements[i]; e.Kind.Damages() && e.Target.Volume != "" {
+			s.aimAtMedia(e, func(volume string) string { return damagePath(volume, r) })
 		}
 	}
 	if s.Cluster.BlackoutOneIn > 0 && r.IntN(s.Cluster.BlackoutOneIn) == 0 {

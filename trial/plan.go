@@ -36,8 +36,7 @@ func drawPlan(s *Scenario, r *rand.Rand) faults.Plan {
 	return plan
 }
 
-// aimDamage gives each element that damages media the files to strike. Left alone it strikes all files alike, and most
-// trials would end at a cookie or a mark that is bad. A scenario of doubt strikes the journal in the very moment in which
+// aimDamage gives each element that damages media the files to strike; see aimAtMedia. A scenario of doubt strikes the journal in the very moment in which
 // the bookie is killed, while its newest group is one of few.
 func (s *Scenario) aimDamage(plan faults.Plan, r *rand.Rand) faults.Plan {
 	var aimed faults.Plan
@@ -46,7 +45,7 @@ func (s *Scenario) aimDamage(plan faults.Plan, r *rand.Rand) faults.Plan {
 			aimed.Elements = append(aimed.Elements, e)
 			continue
 		}
-		e.Target.Path = damagePath(e.Target.Volume, r)
+		s.aimAtMedia(&e, func(volume string) string { return damagePath(volume, r) })
 		if !s.Doubt {
 			aimed.Elements = append(aimed.Elements, e)
 			continue

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"regexp"
 	"time"
 
@@ -42,6 +43,45 @@ type Result struct {
 	Effects    map[string]int64 `json:"effects"`    // faults, counted when engine code saw them
 	Marks      map[string]int64 `json:"marks"`
 	Plan       faults.Plan      `json:"plan"`
+	Excused    []Finding        `json:"excused,omitempty"` // what is lost because the plan destroyed it; no failure
+	Damage     []Wound          `json:"damage,omitempty"`  // what the plan destroyed, and what it was not allowed to
+}
+
+// Wound is a place where the plan destroyed synced bytes, or was kept from it.
+type Wound struct {
+	ID     string        `json:"id"` // of the plan's element
+	At     time.Duration `json:"at_nanos"`
+	Node   string        `json:"node"`
+	Volume string        `json:"volume,omitempty"` // empty: all that the node held
+	Path   string        `json:"path,omitempty"`   // empty: all of the volume
+	Offset int64         `json:"offset,omitempty"`
+	Length int64         `json:"length,omitempty"`
+	Spared bool          `json:"spared,omitempty"` // the allowance forbade it
+}
+
+func (w *Wound) String() string {
+	text := fmt.Sprintf("%s  %-10s", seconds(w.At), w.Node)
+	switch {
+	case w.Volume == "":
+		text += " everything"
+	case w.Path == "":
+		text += " " + w.Volume
+	default:
+		text += fmt.Sprintf(" %s/%s, %d bytes at %d", w.Volume, w.Path, w.Length, w.Offset)
+	}
+	if w.Spared {
+		text += ", spared"
+	}
+	return text + " by " + w.ID
+}
+
+// damageDone is the driver's ledger of damage.
+func damageDone(d *faults.Driver) []Wound {
+	var done []Wound
+	for _, w := range d.DamageLedger() {
+		done = append(done, Wound(w))
+	}
+	return done
 }
 
 // digits are what signatures of one class may differ in: ids, sizes, addresses.

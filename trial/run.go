@@ -75,6 +75,7 @@ type run struct {
 	serving  bool // the bookie's process has come up
 	wounds   int  // places where the plan has damaged media, as far as the history knows
 	findings []Finding
+	excused  []Finding
 	verdict  Verdict
 }
 
@@ -310,6 +311,11 @@ func (t *run) result(world sim.Verdict) Result {
 	t.options.tellPassage(t.agenda, t.driver)
 	history := t.lab.Recorder.History()
 	for _, v := range model.CheckBookie(history) {
+		if t.options.Scenario.excuses(&v, t.wounds) {
+			t.marks.Hit(MarkLossUnnoticed)
+			t.excused = append(t.excused, Finding{Checker: v.Checker, Signature: v.Signature, Text: v.Explanation})
+			continue
+		}
 		t.options.Course.accuse(len(t.findings), v.Ops)
 		t.find(Violation, v.Checker, v.Signature, v.Explanation)
 	}
@@ -324,5 +330,6 @@ func (t *run) result(world sim.Verdict) Result {
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: t.lab.Recorder.Operations(), Answers: t.lab.Recorder.Answers(),
 		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),
+		Excused: t.excused, Damage: damageDone(t.driver),
 	}
 }

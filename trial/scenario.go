@@ -25,9 +25,12 @@ type Scenario struct {
 	PaceMicros int    `toml:"pace_micros"`    // mean pause of a client between operations
 	Sync       string `toml:"journal_sync"`   // empty: group or always, as the seed says
 	Damage     bool   `toml:"damage"`         // media may be damaged: loss must be detected
-	Doubt      bool   `toml:"doubt"`          // damage strikes the journal's newest bytes, in the moment of a crash
-	FaultsMin  int    `toml:"faults_min"`
-	FaultsMax  int    `toml:"faults_max"`
+	// Lifted: more may be destroyed than the promises survive. A loss may then go unnoticed, and is told as one that has an
+	// excuse (Result.Excused); an answer that is wrong has none.
+	Lifted    bool `toml:"lifted"`
+	Doubt     bool `toml:"doubt"` // damage strikes the journal's newest bytes, in the moment of a crash
+	FaultsMin int  `toml:"faults_min"`
+	FaultsMax int  `toml:"faults_max"`
 
 	Work    Work           `toml:"work"`    // of the clients of one bookie
 	Cluster *Cluster       `toml:"cluster"` // nil: there is one bookie
@@ -99,6 +102,8 @@ func ParseScenario(text []byte) (Scenario, error) {
 		return s, fmt.Errorf("scenario %s: work_millis, clients and pace_micros must be positive", s.Name)
 	case s.Doubt && !s.Damage:
 		return s, fmt.Errorf("scenario %s: doubt says where damage strikes, and there is no damage", s.Name)
+	case s.Lifted && !s.Damage && (s.Cluster == nil || !s.Cluster.Fragile):
+		return s, fmt.Errorf("scenario %s: lifted says what damage may do, and there is no damage", s.Name)
 	case s.FaultsMin < 0 || s.FaultsMax < s.FaultsMin:
 		return s, fmt.Errorf("scenario %s: faults_min %d and faults_max %d", s.Name, s.FaultsMin, s.FaultsMax)
 	}
