@@ -42,7 +42,8 @@ type cluster struct {
 	marks    *model.Marks
 	rare     *rareStates
 	ledgers  map[ledger.ID]ledger.Metadata // as they were last written
-	writes   int                           // of the store that were seen
+	atlas    *atlas
+	writes   int // of the store that were seen
 	rand     *rand.Rand
 	phase    phase
 	wounds   int // places where the plan has damaged media, as far as the history knows
@@ -85,6 +86,7 @@ func newCluster(o Options) *cluster {
 	c.watch()
 	c.rare = newRareStates(func(id int64) bool { return c.lab.Recorder.Appending(model.LedgerID(id)) })
 	c.ledgers = map[ledger.ID]ledger.Metadata{}
+	c.atlas = newAtlas(c.drawn.quorum.Ack-1, c.drawn.allowance.Fragile)
 	c.addNodes()
 	plan := c.drawn.plan
 	if o.Plan != nil {
@@ -185,16 +187,13 @@ func (c *cluster) wipe(name string) {
 	}
 }
 
-// mayLose has the last word on what is destroyed: a fault whose target only the moment knows may have met a bookie that
-// must keep what it holds.
-func (c *cluster) mayLose(place faults.Wound) bool {
-	return c.drawn.allowance.Damage && c.drawn.allowance.Fragile[place.Node]
-}
-
 // noteDamage tells the history of media that was damaged since the last look; see run.noteDamage.
 func (c *cluster) noteDamage() {
 	wounds := c.driver.Damage()
 	for _, w := range wounds[c.wounds:] {
+		if !c.drawn.allowance.Fragile[w.Node] {
+			continue // entry by entry, when the atlas granted it
+		}
 		for _, m := range c.bookies {
 			if m.node.Name() != w.Node {
 				continue

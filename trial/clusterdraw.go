@@ -68,6 +68,9 @@ func (d *clusterDraw) drawShape(s *Scenario, r *rand.Rand) {
 		nodes = append(nodes, bookieName(i))
 	}
 	d.allowance = faults.DrawFragile(r, nodes, d.awayMax())
+	if s.Cluster.PerEntry && d.quorum.Ack > 1 {
+		d.allowance.Damage, d.allowance.Ask = true, true
+	}
 }
 
 // awayMax is how many bookies recovery can do without. Qa-1: among the others of a write set every acknowledged entry has a

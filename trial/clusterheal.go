@@ -35,7 +35,7 @@ func (c *cluster) breakRest() {
 		}
 		doubtful = doubtful || m.limbo
 	}
-	most := c.drawn.awayMax() - away
+	most := c.drawn.awayMax() - away - c.atlas.most() // who is away has no copy to give either
 	if most <= 0 || doubtful && c.rand.IntN(4) > 0 {
 		return // with others in doubt, a recovery may rightly wait for all of them
 	}

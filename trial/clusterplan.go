@@ -75,6 +75,9 @@ func drawClusterPlan(s *Scenario, shape faults.Shape, r *rand.Rand) faults.Plan 
 	for i := range plan.Elements {
 		if e := &plan.Elements[i]; e.Kind.Damages() && e.Target.Volume != "" {
 			s.aimAtMedia(e, func(volume string) string { return damagePath(volume, r) })
+			if a := &shape.Allowance; a.Ask && !a.Fragile[e.Target.Node] {
+				e.Target.Volume, e.Target.Path = bookie.LedgerVolume, "*.log" // the atlas grants nothing else
+			}
 		}
 	}
 	if s.Cluster.BlackoutOneIn > 0 && r.IntN(s.Cluster.BlackoutOneIn) == 0 {

@@ -27,6 +27,8 @@ const (
 	MarkEnsembleChangedTwice = "cluster.ensemble-changed-twice"
 	// MarkWipedRefused: a bookie whose disks were emptied does not start.
 	MarkWipedRefused = "cluster.wiped-bookie-refused"
+	// MarkEntryDamaged: a bookie that is not fragile loses an entry, within that entry's budget.
+	MarkEntryDamaged = "cluster.entry-damaged"
 	// MarkCoreOnly: the last look had to do without some bookies.
 	MarkCoreOnly = "cluster.verified-by-a-core"
 	// MarkExcused: a ledger could not be recovered, and what the plan broke is the reason.

@@ -16,6 +16,9 @@ type Cluster struct {
 	Ledgers   int      `toml:"ledgers"`    // that a trial creates, about
 	Entries   int      `toml:"entries"`    // of a ledger, at most
 	Fragile   bool     `toml:"fragile"`    // up to Qa-1 bookies may lose media: what was acknowledged survives
+	// PerEntry: beyond the fragile ones, any bookie may lose entries of its closed logs, as long as no entry loses more than
+	// Qa-1 copies.
+	PerEntry bool `toml:"per_entry"`
 	// ForgedCookies: the disks of a bookie that was wiped get its cookie back, so that it starts as if nothing were missing.
 	ForgedCookies bool `toml:"forged_cookies"`
 	// BlackoutOneIn is how many seeds share one in which most bookies lose power at the same moment. Zero: none.
@@ -62,6 +65,8 @@ func (s *Scenario) checkCluster() error {
 		return fmt.Errorf("scenario %s: no number may be negative, and somebody must write", s.Name)
 	case c.AimedPercent < 0 || c.AimedPercent > 100:
 		return fmt.Errorf("scenario %s: aimed_percent %d is no share of a hundred", s.Name, c.AimedPercent)
+	case c.PerEntry && !c.Fragile:
+		return fmt.Errorf("scenario %s: per_entry adds to what fragile allows", s.Name)
 	case c.ForgedCookies && !s.Lifted:
 		return fmt.Errorf("scenario %s: forged_cookies breaks promises, so the scenario must be lifted", s.Name)
 	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}):

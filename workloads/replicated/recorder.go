@@ -232,6 +232,16 @@ func (r *Recorder) Damaged(node model.Node) {
 	r.history.AppendDamage(model.NodeDamage{At: r.next(), Node: node, Ledger: model.AnyLedger, Entry: model.AnyEntry})
 }
 
+// DamagedEntry records that one entry of a bookie was damaged on purpose.
+func (r *Recorder) DamagedEntry(bookie string, ledger, entry int64) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	id := model.LedgerID(ledger)
+	r.history.AppendDamage(model.NodeDamage{
+		At: r.next(), Node: model.Node(bookie), Ledger: id, Entry: counted(id, model.EntryID(entry)),
+	})
+}
+
 // Holding records what a bookie was found to hold.
 func (r *Recorder) Holding(held model.Holding) {
 	r.mutex.Lock()
