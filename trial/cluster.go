@@ -353,6 +353,7 @@ func (c *cluster) result(world sim.Verdict) Result {
 		c.violated(&v, history)
 	}
 	c.tellCourse(history)
+	damage := damageDone(c.driver)
 	marks := make(map[string]int64)
 	for _, name := range c.marks.Names() {
 		marks[name] = int64(c.marks.Count(name))
@@ -364,11 +365,11 @@ func (c *cluster) result(world sim.Verdict) Result {
 		}
 	}
 	return Result{
-		Scenario: c.options.Scenario.Name, Seed: c.options.Seed, Verdict: c.verdict, Findings: c.findings,
+		Scenario: c.options.Scenario.Name, Seed: c.options.Seed, Verdict: c.verdict, Findings: explained(c.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: c.lab.Recorder.Operations(), Answers: c.lab.Recorder.Answers(),
 		Effects: c.world.Effects(), Marks: marks, Plan: c.driver.Fired(),
-		Excused: c.excused, Damage: damageDone(c.driver),
+		Excused: c.excused, Damage: damage,
 	}
 }
 

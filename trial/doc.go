@@ -27,6 +27,11 @@
 //   - Damage stays within what acknowledged entries survive: at most Qa-1 bookies are drawn fragile, and never so many
 //     that recovery could not write the tail again (clusterDraw.awayMax). Only these may lose bytes, or be wiped; a wiped
 //     one must be refused by its cookie, and stays down.
+//   - Where a scenario says per_entry, an atlas keeps account of every entry: other bookies may lose records of closed entry
+//     logs too, on more bookies than any entry could lose, as long as no entry loses more than Qa-1 copies. It is asked in
+//     the moment before the bytes go, and is told with the result (Result.Damage), with what was spared.
+//   - Where a scenario says aimed_percent, so many faults strike at moments that a plan cannot name by node and time; see
+//     clusterAims.
 //   - Work → finish → verify → close. When the work is over, a core that suffices is healed: all bookies but some that stay
 //     down, paused or cut off, together with the damaged ones at most as many as recovery can do without. Then sessions must
 //     end what they are at, and a new client must recover every ledger and read all of it, entry by entry and in batches.
@@ -40,6 +45,20 @@
 //   - A finding of a checker ends with where a trace has what it names: virtual times and nodes. A stall begins with what each
 //     session that has not ended waits for. A written trace has lines "client N calls" and "client N ends"; they are no
 //     events, and the hash does not know them.
+//
+// # Damage beyond the allowance
+//
+// A scenario that is lifted destroys more than the promises survive. What must still hold: no answer is wrong. A loss is
+// told (Result.Excused) and counted (MarkLossUnnoticed), and fails nothing. What was found:
+//
+//   - A device that lies about syncs (lying-fsync). A bookie notices most of it: refused directories, ErrCorrupt, unknown.
+//     It cannot notice that the end of its journal is missing where nothing of the lost groups reached the media: zeros stand
+//     where they would begin, as if they had never been begun, and it denies the entries. So it does in one trial of a
+//     hundred. A single lost or misdirected page can have the same effect, which is why such pages are the journal's in
+//     lifted scenarios only.
+//   - A cookie copied onto empty disks (forged-cookie). Such a bookie starts and denies all it had. With others that never
+//     got an entry it makes the negatives by which a recovery closes the ledger short: some per cent of the trials lose
+//     acknowledged entries in silence. The cookie is the only thing that prevents it. No trial served a wrong value.
 //
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

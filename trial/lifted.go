@@ -34,7 +34,7 @@ func (s *Scenario) excuses(v *model.Violation, wounds int) bool {
 //
 // Pages that a device loses are never the journal's, unless the scenario is lifted: if nothing of the last group arrives,
 // there are zeros where it would begin, as if nobody had ever begun it. No reader of these bytes can tell the two apart,
-// and a bookie that does not know denies (seed 2078 of damage at the commit that added the kind).
+// and a bookie that does not know denies (seed 2078 of damage, while it struck the journal).
 func (s *Scenario) aimAtMedia(e *faults.Element, path func(volume string) string) {
 	t := &e.Target
 	if e.Kind == faults.LyingSync {

@@ -75,6 +75,26 @@ func (w *Wound) String() string {
 	return text + " by " + w.ID
 }
 
+// woundsTold is how many wounds a finding lists.
+const woundsTold = 20
+
+// explained ends the first finding with what the plan destroyed: whoever reads of a loss asks for that first.
+func explained(findings []Finding, wounds []Wound) []Finding {
+	if len(findings) == 0 || len(wounds) == 0 {
+		return findings
+	}
+	text := "\n\nsynced bytes that the plan destroyed:"
+	for i := range wounds {
+		if i == woundsTold {
+			text += fmt.Sprintf("\n  and %d more", len(wounds)-i)
+			break
+		}
+		text += "\n  " + wounds[i].String()
+	}
+	findings[0].Text += text
+	return findings
+}
+
 // damageDone is the driver's ledger of damage.
 func damageDone(d *faults.Driver) []Wound {
 	var done []Wound

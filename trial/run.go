@@ -320,16 +320,17 @@ func (t *run) result(world sim.Verdict) Result {
 		t.find(Violation, v.Checker, v.Signature, v.Explanation)
 	}
 	t.tellCourse(history)
+	damage := damageDone(t.driver)
 	marks := make(map[string]int64)
 	for _, name := range t.marks.Names() {
 		marks[name] = int64(t.marks.Count(name))
 	}
 	image := t.node.Disk(bookie.JournalVolume).Model().ImageHash()*31 + t.node.Disk(bookie.LedgerVolume).Model().ImageHash()
 	return Result{
-		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Verdict: t.verdict, Findings: t.findings,
+		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Verdict: t.verdict, Findings: explained(t.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: t.lab.Recorder.Operations(), Answers: t.lab.Recorder.Answers(),
 		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),
-		Excused: t.excused, Damage: damageDone(t.driver),
+		Excused: t.excused, Damage: damage,
 	}
 }

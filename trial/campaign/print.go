@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lakebed/trial"
 )
 
 // WriteText writes the summary for a reader: a headline, what was broken, the figures, what to do next.
@@ -201,6 +203,11 @@ func (r *Replayed) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%s (checker %s)\n", f.Signature, f.Checker)
 		writeIndented(&b, f.Text, replayTextLinesMax)
 	}
+	for _, f := range r.Excused {
+		fmt.Fprintf(&b, "\nlost, and the plan is the reason: %s (checker %s)\n", f.Signature, f.Checker)
+		writeIndented(&b, f.Text, textLinesMax)
+	}
+	writeDamage(&b, r.Damage)
 	b.WriteByte('\n')
 	writeTable(&b, "", []figure{
 		{"trace hash", r.TraceHash, r.compared()},
@@ -216,7 +223,25 @@ func (r *Replayed) WriteText(w io.Writer) error {
 	return err
 }
 
-const replayTextLinesMax = 400
+const (
+	replayTextLinesMax = 400
+	woundsShown        = 40 // --json has all
+)
+
+// writeDamage lists what the plan destroyed, which explains what is missing.
+func writeDamage(b *strings.Builder, wounds []trial.Wound) {
+	if len(wounds) == 0 {
+		return
+	}
+	b.WriteString("\nsynced bytes that the plan destroyed\n")
+	for i := range wounds {
+		if i == woundsShown {
+			fmt.Fprintf(b, "  … %d more\n", len(wounds)-i)
+			return
+		}
+		fmt.Fprintf(b, "  %s\n", wounds[i].String())
+	}
+}
 
 func (r *Replayed) compared() string {
 	switch {

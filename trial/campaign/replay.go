@@ -40,6 +40,8 @@ type Replayed struct {
 	WallSeconds      float64          `json:"wall_seconds"`
 	ClientOperations int64            `json:"client_operations"`
 	Findings         []trial.Finding  `json:"findings"`
+	Excused          []trial.Finding  `json:"excused"` // what the plan destroyed beyond what can survive; no failure
+	Damage           []trial.Wound    `json:"damage"`  // places where the plan destroyed synced bytes, or was kept from it
 	Answers          map[string]int64 `json:"answers"`
 	Faults           map[string]int64 `json:"faults"`
 	Marks            map[string]int64 `json:"marks"`
@@ -81,6 +83,7 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 		Verdict: result.Verdict, TraceHash: hexHash(result.Hash), Events: result.Events, Image: hexHash(result.Image),
 		SimulatedSeconds: result.Simulated.Seconds(), WallSeconds: time.Since(start).Seconds(),
 		ClientOperations: result.Operations, Findings: result.Findings,
+		Excused: result.Excused, Damage: result.Damage,
 		Answers: result.Answers, Faults: result.Effects, Marks: result.Marks,
 		Recorded: recorded, Build: ThisBuild(), result: result, partial: o.Until > 0 && result.Simulated >= o.Until,
 	}
@@ -141,6 +144,12 @@ const Cut trial.Verdict = "cut"
 func (r *Replayed) fillEmpty() {
 	if r.Findings == nil {
 		r.Findings = []trial.Finding{}
+	}
+	if r.Excused == nil {
+		r.Excused = []trial.Finding{}
+	}
+	if r.Damage == nil {
+		r.Damage = []trial.Wound{}
 	}
 	for _, counts := range []*map[string]int64{&r.Answers, &r.Faults, &r.Marks} {
 		if *counts == nil {
