@@ -29,7 +29,7 @@ func clusterScenarios(t testing.TB) []Scenario {
 func TestClusterTrialsAreCleanAndRepeat(t *testing.T) {
 	for _, s := range clusterScenarios(t) {
 		total := map[string]int64{}
-		for seed := range uint64(seedCount(t, 12)) {
+		for seed := range uint64(seedCount(t, 8)) {
 			a := Run(Options{Scenario: s, Seed: seed})
 			if a.Failed() {
 				t.Errorf("%s, seed %d: %s: %+v", s.Name, seed, a.Verdict, a.Findings)
@@ -40,7 +40,7 @@ func TestClusterTrialsAreCleanAndRepeat(t *testing.T) {
 				}
 			}
 			total["operations"] += a.Operations
-			if seed >= 4 {
+			if seed >= 3 {
 				continue
 			}
 			b := Run(Options{Scenario: s, Seed: seed})
@@ -57,7 +57,7 @@ func TestClusterTrialsAreCleanAndRepeat(t *testing.T) {
 // TestTheFiredPlanOfAClusterReplaysIt: a plan that was saved and loaded gives the same trace and disks, without chance.
 func TestTheFiredPlanOfAClusterReplaysIt(t *testing.T) {
 	for _, s := range clusterScenarios(t) {
-		for seed := uint64(1); seed <= 4; seed++ {
+		for seed := uint64(1); seed <= 3; seed++ {
 			a := Run(Options{Scenario: s, Seed: seed})
 			text, err := a.Plan.MarshalJSON()
 			if err != nil {
