@@ -21,12 +21,15 @@ var lossCheckers = []string{
 	model.CheckerList, model.CheckerDeleted, model.CheckerDurability, model.CheckerAcked, model.CheckerQuorum, model.CheckerLog,
 }
 
-// closedShort is what the checkers say of entries that were read before a recovery that found no copy left them out.
-const closedShort = model.CheckerBeyond + ": entry beyond the end"
+// closedShort is what the checkers say of entries that were read, or known as confirmed, before a recovery that found no
+// copy left them out.
+var closedShort = []string{
+	model.CheckerBeyond + ": entry beyond the end", model.CheckerConfirmed + ": confirmed entry beyond the end",
+}
 
 // excuses says whether a violation is a loss for which the plan is the reason. It is told then, and is no failure.
 func (s *Scenario) excuses(v *model.Violation, wounds int) bool {
-	return s.Lifted && wounds > 0 && (slices.Contains(lossCheckers, v.Checker) || v.Signature == closedShort)
+	return s.Lifted && wounds > 0 && (slices.Contains(lossCheckers, v.Checker) || slices.Contains(closedShort, v.Signature))
 }
 
 // aimAtMedia gives an element that damages media the files to strike. Left alone it strikes all files alike, and most
