@@ -25,6 +25,7 @@ var lossCheckers = []string{
 // copy left them out.
 var closedShort = []string{
 	model.CheckerBeyond + ": entry beyond the end", model.CheckerConfirmed + ": confirmed entry beyond the end",
+	model.CheckerConfirmed + ": reader's bound beyond the end",
 }
 
 // excuses says whether a violation is a loss for which the plan is the reason. It is told then, and is no failure.
