@@ -71,6 +71,14 @@ func WritePastCache(f File) bool {
 	return ok && w.WritePastCache()
 }
 
+// ReadPastCache is f.ReadAt from the device, where the machine can.
+func ReadPastCache(f File, p []byte, off int64) (int, error) {
+	if r, ok := f.(PastCacheReader); ok {
+		return r.ReadPastCache(p, off)
+	}
+	return f.ReadAt(p, off)
+}
+
 func stuckAfter(stuck int, n int64) int {
 	if n > 0 {
 		return 0

@@ -135,7 +135,7 @@ type Info struct {
 // File is an open file. Reads and writes are positional and may be called from several tasks. A short count with a
 // nil error is legal for both; io.EOF comes with n < len(p) at the end of the file.
 //
-// A File may also implement Mapper, BackWriter and PastCacheWriter.
+// A File may also implement Mapper, BackWriter, PastCacheWriter and PastCacheReader.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteBuffersAt writes the buffers one after the other at off, in one gather call as far as the machine can. It
@@ -170,6 +170,13 @@ type BackWriter interface {
 type PastCacheWriter interface {
 	// WritePastCache has later writes go past the cache. False: the file is as it was.
 	WritePastCache() bool
+}
+
+// PastCacheReader is what a File may offer besides: to read what is on the device and not what the machine's page cache
+// holds of it, which may be older than the damage that one looks for. Nothing is put into the cache. Bytes that are not yet
+// written are written first.
+type PastCacheReader interface {
+	ReadPastCache(p []byte, off int64) (int, error)
 }
 
 // Net opens connections. Addresses are "host:port".

@@ -220,6 +220,45 @@ func TestProofIsFoundHoweverFarItLies(t *testing.T) {
 	}
 }
 
+// TestAScanGoesOnBehindABadGroup wherever in it the bad bit is, if it is told that all was durable; a bad last group and one
+// after the other are passed over too.
+func TestAScanGoesOnBehindABadGroup(t *testing.T) {
+	for _, bad := range [][]int{{0}, {1}, {3}, {0, 1}, {1, 3}, {0, 1, 2, 3}} {
+		for _, at := range []int64{5, 20, GroupHeaderSize + 5, GroupHeaderSize + HeaderSize + 1, Align + 9} {
+			b := newBuilder(5)
+			body := strings.Repeat("x", Align)
+			for range 4 {
+				b.add(0, false, body)
+			}
+			size := EncodedBytes(HeaderSize + len(body))
+			for _, group := range bad {
+				b.file.data[FileHeaderBytes+int64(group)*size+at] ^= 1
+			}
+			s := NewScanner(&b.file, b.header, b.offset)
+			s.Expect(1)
+			good, skipped := 0, int64(0)
+			for {
+				from := s.Offset()
+				_, err := s.NextDurable()
+				if err == io.EOF {
+					break
+				}
+				if err == nil {
+					good++
+					continue
+				}
+				if !errors.Is(err, ErrCorrupt) {
+					t.Fatal(err)
+				}
+				skipped += s.Skip() - from
+			}
+			if good != 4-len(bad) || skipped != int64(len(bad))*size {
+				t.Errorf("groups %v bad at %d: %d were good and %d bytes skipped", bad, at, good, skipped)
+			}
+		}
+	}
+}
+
 // TestRecycledAndForeignBytesAreRefused: only groups of this file, at their own place and in their own turn, count.
 func TestRecycledAndForeignBytesAreRefused(t *testing.T) {
 	old := newBuilder(111)

@@ -70,16 +70,53 @@ func (s *Scanner) Offset() int64 { return s.offset }
 //
 // Anything else is a failure to read.
 func (s *Scanner) Next() (*View, error) {
-	view, err := s.read()
-	if err == nil {
-		s.offset += view.EncodedBytes
-		s.next = view.Sequence + 1
-		return view, nil
+	view, err := s.advance()
+	if err != nil && errors.Is(err, errNoGroup) {
+		err = s.classify(err)
 	}
-	if !errors.Is(err, errNoGroup) {
+	return view, err
+}
+
+// NextDurable is Next for who knows that everything was durable up to the size that the scanner was given: io.EOF there, and
+// ErrCorrupt for whatever is no group before, without a search for proof.
+func (s *Scanner) NextDurable() (*View, error) {
+	if s.offset >= s.size {
+		return nil, io.EOF
+	}
+	view, err := s.advance()
+	if err != nil && errors.Is(err, errNoGroup) {
+		err = fmt.Errorf("%w: %w", err, ErrCorrupt)
+	}
+	return view, err
+}
+
+// Skip goes on behind a group that could not be read: at the next page that begins a later group of this file, or at the
+// end. Pages that cannot be read are passed over. It returns where that is.
+func (s *Scanner) Skip() int64 {
+	for at := s.offset + Align; at+GroupHeaderSize <= s.size; at += Align {
+		head, err := s.fetch(at, GroupHeaderSize)
+		if err != nil {
+			continue
+		}
+		h, ok := parseGroupHeader(head)
+		if ok && h.Identity == s.header.Identity && h.Offset == at && h.Sequence > s.next {
+			s.offset, s.next = at, h.Sequence
+			return at
+		}
+	}
+	s.offset = s.size
+	return s.size
+}
+
+// advance reads the next group and goes behind it.
+func (s *Scanner) advance() (*View, error) {
+	view, err := s.read()
+	if err != nil {
 		return nil, err
 	}
-	return nil, s.classify(err)
+	s.offset += view.EncodedBytes
+	s.next = view.Sequence + 1
+	return view, nil
 }
 
 // errNoGroup says that the bytes at hand are no group of this file; classify tells what that means.

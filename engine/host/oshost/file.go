@@ -22,6 +22,7 @@ type file struct {
 	descriptor int         // of file, while it is open
 	direct     *os.File    // the same file for writes past the page cache; nil without
 	refusal    atomic.Bool // a write past it was refused: no other is tried
+	reads      pastReads   // reads past it
 	closed     bool
 }
 
@@ -50,6 +51,10 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	defer f.mutex.RUnlock()
+	return f.readCached(p, off)
+}
+
+func (f *file) readCached(p []byte, off int64) (int, error) {
 	n, err := f.file.ReadAt(p, off)
 	if err != nil && err != io.EOF {
 		return n, explain(err, "read %d bytes at %d of %s", len(p), off, f.path)
@@ -149,6 +154,7 @@ func (f *file) Close() error {
 	if f.direct != nil {
 		err = errors.Join(err, f.direct.Close())
 	}
+	err = errors.Join(err, f.reads.close())
 	if err != nil {
 		return explain(err, "close %s", f.path)
 	}

@@ -356,3 +356,37 @@ func TestAWriteThatTheDeviceRefusesGoesThroughTheCache(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadsPastTheCacheSeeWhatWasWritten at any offset and length, also what is not yet on the device, and the end of the file.
+func TestReadsPastTheCacheSeeWhatWasWritten(t *testing.T) {
+	f := newTestFile(t)
+	content := make([]byte, directBytes+3*directAlign+100)
+	for i := range content {
+		content[i] = byte(i * 7 >> 3)
+	}
+	if err := host.WriteFullAt(f, content, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []int{0, 1, 511, directAlign - 1, directAlign, directBytes - 5, len(content) - 50} {
+		for _, n := range []int{1, 64, directAlign, directAlign + 1, directBytes + 2} {
+			p := make([]byte, n)
+			got := 0
+			for got < n {
+				k, err := f.ReadPastCache(p[got:], int64(off+got))
+				got += k
+				if err == io.EOF && off+got == len(content) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("%d bytes at %d: %v after %d", n, off, err, got)
+				}
+			}
+			if !bytes.Equal(p[:got], content[off:min(off+n, len(content))]) {
+				t.Errorf("%d bytes at %d differ", n, off)
+			}
+		}
+	}
+	if n, err := f.ReadPastCache(make([]byte, 10), int64(len(content)+7)); n != 0 || err != io.EOF {
+		t.Errorf("behind the end: %d, %v", n, err)
+	}
+}
