@@ -63,6 +63,7 @@ type member struct {
 	limbo   bool // it has been in doubt about what it lost
 	broken  bool // it belongs to the rest that is not healed
 	serving bool
+	scrub   *scrubWatch
 }
 
 // caller is a client's node.
@@ -105,7 +106,7 @@ func (c *cluster) addNodes() {
 	c.metadata = c.world.NewNode(metadataNode)
 	c.metadata.SetDaemon(true)
 	for i := range c.drawn.bookies {
-		m := &member{node: c.world.NewNode(bookieName(i)), number: i, address: bookieAddressOf(i)}
+		m := &member{node: c.world.NewNode(bookieName(i)), number: i, address: bookieAddressOf(i), scrub: newScrubWatch(bookieName(i))}
 		m.node.Disk(bookie.JournalVolume).SetProfile(c.drawn.disk)
 		m.node.Disk(bookie.LedgerVolume).SetProfile(c.drawn.disk)
 		m.node.OnExit(func(err error, crashed bool) { c.bookieExited(m, err, crashed) })
@@ -351,6 +352,11 @@ func (c *cluster) result(world sim.Verdict) Result {
 		}
 		c.options.Course.accuse(len(c.findings), v.Ops)
 		c.violated(&v, history)
+	}
+	for _, m := range c.bookies {
+		for _, f := range m.scrub.judge() {
+			c.find(Violation, f.Checker, f.Signature, f.Text)
+		}
 	}
 	c.tellCourse(history)
 	damage := damageDone(c.driver)

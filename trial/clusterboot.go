@@ -121,6 +121,11 @@ func (c *cluster) marked(n *sim.Node, e host.Event) {
 	if state := c.rare.see(n.Name(), e); state != "" {
 		c.marks.Hit(state)
 	}
+	for _, m := range c.bookies {
+		if m.node == n {
+			m.scrub.see(c.world.Elapsed(), e, c.driver.Damage)
+		}
+	}
 	switch e.Name {
 	case client.PointAcked:
 		c.notice(n, model.NoticeAcked, e)

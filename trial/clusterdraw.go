@@ -41,6 +41,7 @@ func drawCluster(o *Options) clusterDraw {
 	d.disk = drawDisk(draw("disk"))
 	for i := range d.bookies {
 		d.nodes = append(d.nodes, drawNode(s, bookieAddressOf(i), draw(bookieName(i))))
+		d.nodes[i].Store.Scrub = drawScrub(s, draw(bookieName(i)+"/scrub"))
 	}
 	d.client = drawClient(draw("client"))
 	d.store = drawStoreClient(draw("store"))

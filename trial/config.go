@@ -52,6 +52,18 @@ func drawBookie(s *Scenario, r *rand.Rand) bookie.Config {
 	return c
 }
 
+// drawScrub draws a scrubber that reads everything several times in a trial. Where media are damaged there always is one.
+func drawScrub(s *Scenario, r *rand.Rand) bookie.ScrubConfig {
+	millis := func(low, high int) time.Duration { return time.Duration(low+r.IntN(high-low+1)) * time.Millisecond }
+	c := bookie.DefaultScrubConfig()
+	c.Period, c.FirstAfter, c.YieldMax = millis(10, 150), millis(0, 50), millis(0, 20)
+	c.BytesPerSecond, c.FlawsMax = int64(1+r.IntN(16))<<20, 1+r.IntN(40)
+	if !s.Damage && r.IntN(3) > 0 {
+		c.Period = 0
+	}
+	return c
+}
+
 // drawMix draws the clients' sizes, and takes some kinds of work away: a rare state needs a workload that is not
 // average.
 func drawMix(s *Scenario, r *rand.Rand) workloads.Mix {

@@ -24,6 +24,7 @@ func RequiredMarks() []string {
 		bookie.PointRefusedLimbo, bookie.PointUnknown, bookie.PointRangeHole, bookie.PointDeleted, bookie.PointRefusedDeleted,
 		bookie.PointSwapped, bookie.PointSwappedReaders, bookie.PointFenceInFlush, bookie.PointCheckpointRetry,
 		bookie.PointReplayFlush, bookie.PointLimbo, bookie.PointFailed, bookie.PointClosed,
+		bookie.PointScrubPassed, bookie.PointScrubFound, bookie.PointScrubUnreadable, bookie.PointScrubYielded,
 	}
 	names := []string{MarkEndedByItself, MarkReplayCut}
 	for _, p := range append(points, clusterMarks()...) {

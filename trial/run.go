@@ -70,6 +70,7 @@ type run struct {
 	agenda   *agenda.Agenda
 	lab      *workloads.Lab
 	marks    *model.Marks
+	scrub    *scrubWatch
 	rand     *rand.Rand
 	phase    phase
 	serving  bool // the bookie's process has come up
@@ -127,6 +128,8 @@ func newRun(o Options) *run {
 	t.node.Disk(bookie.LedgerVolume)
 	t.node.OnExit(t.exited)
 	t.addRemotes()
+	t.config.Scrub = drawScrub(s, draw("scrub"))
+	t.scrub = newScrubWatch(bookieNode)
 	plan := o.Plan
 	if plan == nil {
 		drawn := drawPlan(s, draw("plan"))
@@ -139,6 +142,7 @@ func newRun(o Options) *run {
 	t.world.OnMark(func(n *sim.Node, e host.Event) {
 		t.noteDamage()
 		t.marks.Hit(string(e.Name))
+		t.scrub.see(t.world.Elapsed(), e, t.driver.Damage)
 		t.driver.OnMark(n, string(e.Name), e.Extra)
 	})
 	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return t.driver.Perhaps(n, string(p)) })
@@ -318,6 +322,9 @@ func (t *run) result(world sim.Verdict) Result {
 		}
 		t.options.Course.accuse(len(t.findings), v.Ops)
 		t.find(Violation, v.Checker, v.Signature, v.Explanation)
+	}
+	for _, f := range t.scrub.judge() {
+		t.find(Violation, f.Checker, f.Signature, f.Text)
 	}
 	t.tellCourse(history)
 	damage := damageDone(t.driver)

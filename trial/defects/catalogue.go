@@ -34,6 +34,7 @@ const (
 	checkerWorld    = "world"    // a panic, a deadlock, a task that is left over
 	checkerLiveness = "liveness" // a healed bookie does not start, serve and stop
 	checkerMemory   = "memory"   // buffers are left after a clean close
+	checkerScrub    = "scrub"    // rot in a closed log is passed over, or found where there is none
 )
 
 // losses are the checkers that see an acknowledged entry go: one by ordinary reads, one by the last look, and one if the
@@ -48,7 +49,7 @@ const ours = "rule: "
 // All returns the catalogue.
 func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
-		readDefects(), serverDefects(), startDefects(), damageDefects(),
+		readDefects(), serverDefects(), startDefects(), damageDefects(), scrubDefects(),
 		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects())
 }
 

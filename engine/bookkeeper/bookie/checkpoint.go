@@ -155,6 +155,7 @@ func (s *Store) flush() error {
 	}
 	s.flushing = nil
 	s.room.Broadcast()
+	s.scrub.quieter()
 	return nil
 }
 
@@ -177,6 +178,7 @@ func (s *Store) writeTable() (lastmark.Mark, error) {
 		return lastmark.Mark{}, err
 	}
 	s.logChanges.Set, s.logChanges.Gone = nil, nil
+	s.tellExtent(s.file.Extent())
 	return lastmark.Mark{Table: at}, nil
 }
 

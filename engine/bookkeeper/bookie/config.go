@@ -23,6 +23,7 @@ type Config struct {
 
 	Journal  journal.Config
 	EntryLog entrylog.Config
+	Scrub    ScrubConfig
 
 	WriteCacheBytesMax int64         // both generations together with their indexes, dbStorage_writeCacheMaxSizeMb
 	ChunkBytes         int           // the cache's unit of memory
@@ -43,7 +44,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		BookieID: "127.0.0.1:3181", InstanceID: "lakebed",
-		Journal: journal.DefaultConfig(), EntryLog: entrylog.DefaultConfig(),
+		Journal: journal.DefaultConfig(), EntryLog: entrylog.DefaultConfig(), Scrub: DefaultScrubConfig(),
 		WriteCacheBytesMax: 256 << 20, ChunkBytes: 1 << 20,
 		SlowFromPercent: 70, SlowestDelay: 20 * time.Millisecond,
 		CheckpointInterval: 10 * time.Second, RetryPause: time.Second,
@@ -69,6 +70,9 @@ func (c Config) Validate() error {
 			c.EntryLog.GroupBytes, c.EntryBytesMax, record.MaxGroupBytes/2)
 	}
 	if err := c.EntryLog.Validate(); err != nil {
+		return err
+	}
+	if err := c.Scrub.Validate(); err != nil {
 		return err
 	}
 	if c.ChunkBytes < 1 || c.WriteCacheBytesMax < 4*int64(c.ChunkBytes) {

@@ -38,8 +38,16 @@
 //
 // # Tasks
 //
-// The journal's, and "checkpoint". Open starts them below the given group; Close ends them. Submit completes batches in
-// the journal's tasks.
+// The journal's, "checkpoint", and "scrub". Open starts them below the given group; Close ends them. Submit completes batches
+// in the journal's tasks.
+//
+// # The scrubber
+//
+// Pass after pass it reads every entry log that is written to no more, the ledger table and the mark: past the caches, at a
+// bounded rate, and behind readers and flushes. It verifies the checksum of every group, record and index block, and that the
+// index leads to the records. Digests of entries are the clients', and mean nothing to it. What is bad it logs, and Scrubbed
+// lists. It repairs nothing: reads of a bad entry fail with or without it, but it finds the entry while other bookies have
+// their copies. The journal is read by each start; the open entry log is scrubbed once it is closed.
 //
 // # An entry's path
 //

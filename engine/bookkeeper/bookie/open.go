@@ -37,6 +37,7 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	}
 	s.lastMade = h.Elapsed()
 	s.tasks.Go("checkpoint", s.checkpoints)
+	s.startScrubber(g)
 	h.Probe().Mark(host.Event{Name: PointServing})
 	return s, nil
 }

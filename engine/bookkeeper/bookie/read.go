@@ -118,7 +118,11 @@ func (s *Store) beginRead(id ledger.ID) error {
 func (s *Store) endRead() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.readers--; s.readers == 0 && s.closing {
+	if s.readers--; s.readers > 0 {
+		return
+	}
+	s.scrub.quieter()
+	if s.closing {
 		s.idle.Broadcast()
 	}
 }

@@ -78,6 +78,7 @@ type Store struct {
 	wanted   uint64    // checkpoints asked for
 	finished uint64    // checkpoints done
 	lastMade time.Duration
+	scrub    scrubber
 
 	// Owned by the checkpoint's task.
 	marking    bool                   // a mark of this run was written, or may have been
@@ -172,6 +173,7 @@ func (s *Store) Close() error {
 	s.due.Broadcast()
 	s.room.Broadcast()
 	s.mutex.Unlock()
+	s.scrub.end()
 	s.tasks.Wait() // the checkpoint's task ends
 	err := s.journalEnd()
 	s.mutex.Lock()

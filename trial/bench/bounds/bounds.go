@@ -57,6 +57,8 @@ func Appends(b *node.Config, bookies, connections int64) []Bound {
 func Reads(b *node.Config, bookies int64) []Bound {
 	store, server := &b.Store, &b.Server
 	return []Bound{
+		// The scrubber's buffer grows by doubling, up to the longest group.
+		{"2 × (EntryLog.GroupBytes + EntryBytesMax), of the scrubber", bookie, bookies, 2 * int64(store.EntryLog.GroupBytes+store.EntryBytesMax)},
 		{"EntryLog.IndexCacheBytesMax", bookie, bookies, store.EntryLog.IndexCacheBytesMax},
 		{"EntryLog.ReadCacheBytesMax", bookie, bookies, store.EntryLog.ReadCacheBytesMax},
 		{"Server.AnswersBytesMax, of plain and of fencing reads", bookie, 2 * bookies, server.AnswersBytesMax},

@@ -59,11 +59,13 @@ type Mark struct {
 // Slots is the open file.
 type Slots struct {
 	h       host.Host
+	mutex   host.Mutex // a slot is verified or written
 	file    host.File
 	counter uint64
 	slot    int64 // the one to write next
 	mark    Mark
 	page    []byte // zeros behind a slot
+	unsure  bool   // the last write failed: nobody knows what is in the slot to write next
 }
 
 // Open opens the file in dir, or makes it, and returns the newest mark; the zero Mark if there never was one. A file
@@ -76,7 +78,7 @@ func Open(h host.Host, dir host.Dir) (*Slots, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open mark: %w", err)
 	}
-	s := &Slots{h: h, file: file}
+	s := &Slots{h: h, file: file, mutex: h.NewMutex("lastmark")}
 	if err = s.read(); err == nil {
 		err = s.settle(dir)
 	}
@@ -118,7 +120,7 @@ func create(h host.Host, dir host.Dir) (*Slots, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open mark: %w", err)
 	}
-	return &Slots{h: h, file: file}, nil
+	return &Slots{h: h, file: file, mutex: h.NewMutex("lastmark")}, nil
 }
 
 func (s *Slots) read() error {
@@ -152,9 +154,12 @@ func (s *Slots) Last() Mark { return s.mark }
 // Write makes a mark durable. After a failure the same slot is written again, so that the other one stays good.
 func (s *Slots) Write(m Mark) error {
 	invariant.Check(m.Journal.Sequence >= s.mark.Journal.Sequence, "the mark does not move back")
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	if s.page == nil {
 		s.page = make([]byte, record.Align)
 	}
+	s.unsure = true
 	encode(s.page, m, s.counter+1)
 	if err := host.WriteFullAt(s.file, s.page, s.slot*record.Align); err != nil {
 		return fmt.Errorf("write mark at group %d: %w", m.Journal.Sequence, err)
@@ -162,11 +167,39 @@ func (s *Slots) Write(m Mark) error {
 	if err := s.file.Sync(); err != nil {
 		return fmt.Errorf("sync mark at group %d: %w", m.Journal.Sequence, err)
 	}
+	s.unsure = false
 	s.counter++
 	s.slot = 1 - s.slot
 	s.mark = m
 	s.h.Probe().Mark(host.Event{Name: PointWritten, A: int64(m.Journal.Sequence)})
 	return nil
+}
+
+// Verify reads both slots past the page cache, and tells bad of each that is not what was written there. It may be called from
+// any task, and keeps a Write waiting for two pages.
+func (s *Slots) Verify(bad func(slot int64, err error)) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.counter == 0 {
+		return // never written
+	}
+	page := make([]byte, slotBytes)
+	for slot := range int64(2) {
+		if s.unsure && slot == s.slot {
+			continue
+		}
+		n, err := host.ReadPastCache(s.file, page, slot*record.Align)
+		_, counter, ok := Decode(page[:n])
+		switch {
+		case n < slotBytes && err == nil: // a short read says nothing
+		case n < slotBytes:
+			bad(slot, fmt.Errorf("read slot %d of the mark: %w", slot, err))
+		case !ok && (binary.BigEndian.Uint32(page) != 0 || slot != s.slot):
+			bad(slot, fmt.Errorf("slot %d of the mark fails its checksum: %w", slot, record.ErrCorrupt))
+		case ok && slot != s.slot && counter != s.counter:
+			bad(slot, fmt.Errorf("slot %d of the mark counts %d writes, %d were made: %w", slot, counter, s.counter, record.ErrCorrupt))
+		}
+	}
 }
 
 // Close closes the file.

@@ -306,6 +306,21 @@ func (f *File) RemoveOld() error {
 	return f.dir.SyncDir()
 }
 
+// Extent is the durable part of a table file.
+type Extent struct {
+	Name   string // empty: there is none
+	Header record.FileHeader
+	Bytes  int64
+}
+
+// Extent is what the last Write that succeeded left. It belongs to the task that writes.
+func (f *File) Extent() Extent {
+	if f.current == nil {
+		return Extent{}
+	}
+	return Extent{Name: FileName(f.header.ID), Header: f.header, Bytes: f.offset}
+}
+
 // Close closes the current file.
 func (f *File) Close() error {
 	if f.current == nil {

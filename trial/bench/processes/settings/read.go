@@ -49,6 +49,7 @@ func elsewhere() map[string]string {
 		"ledgerStorageClass":               "there is one storage",
 		"dbStorage_maxThrottleTimeMs":      "adds wait as long as need be, and none is refused",
 		"entryLogFilePreallocationEnabled": "a flush is written at once",
+		"localScrubRateLimit":              "the scrubber's rate is in bytes: lakebed.localScrubBytesPerSecond",
 		"gcWaitTime":                       "ledgers are not collected yet",
 		"minorCompactionInterval":          "entry logs are not compacted yet",
 		"majorCompactionInterval":          "entry logs are not compacted yet",

@@ -154,6 +154,12 @@ func lifeSettings() []Setting {
 			func(c *Config) *float64 { return &c.Node.DiskUsageLowWaterMark }),
 		milliseconds("diskCheckInterval", "between looks at the disks' usage, in ms",
 			func(c *Config) *time.Duration { return &c.Node.DiskCheckInterval }),
+		scaled("localScrubPeriod", "between passes of the scrubber, which verifies what is stored, in s; 0: it does not run", time.Second,
+			func(c *Config) *time.Duration { return &c.Node.Store.Scrub.Period }),
+		number("lakebed.localScrubBytesPerSecond", "what the scrubber reads in a second at most",
+			func(c *Config) *int64 { return &c.Node.Store.Scrub.BytesPerSecond }),
+		milliseconds("lakebed.localScrubFirstAfter", "from the start to the first pass, in ms",
+			func(c *Config) *time.Duration { return &c.Node.Store.Scrub.FirstAfter }),
 		{
 			Name: "forceReadOnlyBookie", About: "true: takes no adds",
 			set: func(c *Config, value string) (err error) {
