@@ -24,7 +24,7 @@ func (a *app) inspectCommand() *cobra.Command {
 mark against the journal, the ledger table against the entry logs, each index against the records it points to.
 
 PATH is a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
-a journal file, an entry log, a ledger table, a mark or a cookie.
+a journal file, an entry log, a ledger table, a mark, a cookie, or scrub.json, the list of what the bookie's scrubber found.
 
 A bookie that is running goes on writing meanwhile, so its last group may look unfinished.
 

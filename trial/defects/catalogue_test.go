@@ -13,7 +13,7 @@ import (
 var checkers = []string{
 	"acked", "ack-order", "content", "end", "length", "confirmed", "beyond", "divergence", "metadata", "ensemble", "quorum", "log",
 	"bookie", "invented", "fence", "negative", "vanished", "last-entry", "range", "list", "deleted", "durability",
-	checkerRestart, checkerWorld, checkerLiveness, checkerMemory,
+	checkerRestart, checkerWorld, checkerLiveness, checkerMemory, checkerScrub,
 }
 
 // TestEveryEntrySaysWhatItIs: an id to type, an origin, a scenario of its own right, checkers that exist, places.

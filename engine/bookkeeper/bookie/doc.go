@@ -46,7 +46,7 @@
 // Pass after pass it reads every entry log that is written to no more, the ledger table and the mark: past the caches, at a
 // bounded rate, and behind readers and flushes. It verifies the checksum of every group, record and index block, and that the
 // index leads to the records. Digests of entries are the clients', and mean nothing to it. What is bad it logs, and Scrubbed
-// lists. It repairs nothing: reads of a bad entry fail with or without it, but it finds the entry while other bookies have
+// lists; FlawFile keeps the list for people. It repairs nothing: reads of a bad entry fail with or without it, but it finds the entry while other bookies have
 // their copies. The journal is read by each start; the open entry log is scrubbed once it is closed.
 //
 // # An entry's path

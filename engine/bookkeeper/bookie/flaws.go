@@ -32,7 +32,11 @@ type Scrubbed struct {
 func (s *Store) Scrubbed() Scrubbed {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return Scrubbed{Passes: s.scrub.passes, Flaws: slices.Clone(s.scrub.flaws.list), LeftOut: s.scrub.flaws.leftOut}
+	flaws := append([]Flaw{}, s.scrub.flaws.list...)
+	for i := range flaws {
+		flaws[i].pass = 0 // nobody else's
+	}
+	return Scrubbed{Passes: s.scrub.passes, Flaws: flaws, LeftOut: s.scrub.flaws.leftOut}
 }
 
 // flawList is a bounded list of flaws.

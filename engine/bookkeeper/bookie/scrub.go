@@ -68,9 +68,11 @@ type scrubber struct {
 	quiet    host.Cond // readers and flushes have ended
 
 	// Owned by the scrubber's task.
-	file string        // that is being read
-	read int64         // bytes in this pass
-	debt time.Duration // that the rate asks for and was not slept yet
+	file   string        // that is being read
+	read   int64         // bytes in this pass
+	debt   time.Duration // that the rate asks for and was not slept yet
+	list   []Flaw        // in the FlawFile
+	listed bool          // that is known to be so
 
 	// Guarded by the store's mutex.
 	waiting bool               // for quiet
@@ -130,6 +132,7 @@ func (c *scrubber) pass() bool {
 		return false
 	}
 	c.finish()
+	c.keepList()
 	c.store.h.Probe().Mark(host.Event{Name: PointScrubPassed, A: number, B: c.read})
 	return true
 }

@@ -12,6 +12,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/entrylog"
+	"lakebed/engine/bookkeeper/bookie/inspect"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
@@ -126,14 +127,29 @@ func TestAFlippedBitOfARunningStoreIsReported(t *testing.T) {
 		})
 		if at < 0 {
 			t.Errorf("%s: not found in %+v", c.what, flaws)
-		} else if f := flaws[at]; c.part == entrylog.PartEntry && (f.Ledger != 0 || f.Entry != 0) {
+		} else if f := flaws[at]; !slices.Contains(flawsOnDisk(t, h), f) {
+			t.Errorf("%s: simrun inspect does not see %+v in the list on disk", c.what, f)
+		} else if c.part == entrylog.PartEntry && (f.Ledger != 0 || f.Entry != 0) {
 			t.Errorf("%s: it is entry 0 of ledger 0, not %+v", c.what, f)
 		}
 		flip(t, c.path, c.offset)
-		if flaws := awaitScrub(t, h, s); len(flaws) > 0 {
+		if flaws := awaitScrub(t, h, s); len(flaws) > 0 || len(flawsOnDisk(t, h)) > 0 {
 			t.Errorf("%s is as it was, and there are flaws: %+v", c.what, flaws)
 		}
 	}
+}
+
+// flawsOnDisk is the list that the scrubber keeps on disk, as an inspection reads it. Which pass found a flaw is not in it.
+func flawsOnDisk(t *testing.T, h host.Host) []bookie.Flaw {
+	dir, err := h.Disk(bookie.LedgerVolume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := inspect.Directory(bookie.LedgerVolume, dir)
+	if err != nil || report.Scrubbed == nil {
+		t.Fatalf("no list: %v", err)
+	}
+	return report.Scrubbed.Flaws
 }
 
 // TestASlowScrubberEndsWithTheStore: in the middle of a pass that would take days.

@@ -40,8 +40,8 @@ func File(dir host.Dir, name string) (*Report, error) {
 	i := newInspector()
 	i.sort(source{"", dir}, infos[at:at+1])
 	if len(i.report.Others) > 0 {
-		return nil, fmt.Errorf("inspect %s: %w: want %s, %s, %s, %s or %s", name, ErrForeign,
-			journal.FileName(1), entrylog.FileName(1), ledgertable.FileName(1), lastmark.FileName, bookie.CookieFile)
+		return nil, fmt.Errorf("inspect %s: %w: want %s, %s, %s, %s, %s or %s", name, ErrForeign,
+			journal.FileName(1), entrylog.FileName(1), ledgertable.FileName(1), lastmark.FileName, bookie.CookieFile, bookie.FlawFile)
 	}
 	i.files()
 	return &i.report, nil
@@ -113,6 +113,9 @@ func (i *inspector) sort(s source, infos []host.Info) {
 		case info.Name == lastmark.FileName:
 			i.marks = append(i.marks, p)
 			continue
+		case info.Name == bookie.FlawFile:
+			i.readFlawList(s)
+			continue
 		case journal.IsSpare(info.Name):
 			i.report.Spares = append(i.report.Spares, info.Name)
 			continue
@@ -125,7 +128,7 @@ func (i *inspector) sort(s source, infos []host.Info) {
 			log, isLog = entrylog.ParseFileName(plain)
 			p.id = max(p.id, uint64(log))
 		}
-		known := isJournal || isTable || isLog || plain == bookie.CookieFile || plain == lastmark.FileName
+		known := isJournal || isTable || isLog || plain == bookie.CookieFile || plain == lastmark.FileName || plain == bookie.FlawFile
 		switch {
 		case known && plain != info.Name:
 			i.report.found(Problem{Severity: Note, Class: Unfinished, File: info.Name}, "was never finished")
@@ -167,7 +170,7 @@ func (i *inspector) files() {
 
 func (i *inspector) lookAtCookies() {
 	for _, s := range i.cookies {
-		text, err := readAll(s.dir, bookie.CookieFile)
+		text, err := readAll(s.dir, bookie.CookieFile, smallFileBytesMax)
 		var c bookie.Cookie
 		if err == nil {
 			c, err = bookie.DecodeCookie(text)
@@ -195,10 +198,27 @@ func (i *inspector) lookAtCookies() {
 	}
 }
 
-// smallFileBytesMax bounds what is read whole.
-const smallFileBytesMax = 64 << 10
+// readFlawList reads the scrubber's list. One that cannot be read is no damage: the bookie does without, and writes another.
+func (i *inspector) readFlawList(s source) {
+	text, err := readAll(s.dir, bookie.FlawFile, flawFileBytesMax)
+	var list bookie.FlawList
+	if err == nil {
+		list, err = bookie.DecodeFlawList(text)
+	}
+	if err != nil {
+		i.report.found(Problem{Severity: Note, Class: Unreadable, File: bookie.FlawFile}, "%v", err)
+		return
+	}
+	i.report.Scrubbed = &list
+}
 
-func readAll(dir host.Dir, name string) ([]byte, error) {
+// Bounds of what is read whole.
+const (
+	smallFileBytesMax = 64 << 10
+	flawFileBytesMax  = 16 << 20
+)
+
+func readAll(dir host.Dir, name string, most int64) ([]byte, error) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return nil, err
@@ -208,7 +228,7 @@ func readAll(dir host.Dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := make([]byte, min(size, smallFileBytesMax))
+	text := make([]byte, min(size, most))
 	_, err = host.ReadFull(f, text, 0)
 	return text, err
 }

@@ -67,6 +67,9 @@ type Report struct {
 	Spares   []string  `json:"spares,omitempty"` // journal files to be used again; what they hold does not count
 	Others   []string  `json:"others,omitempty"` // files that are not a bookie's
 	Problems []Problem `json:"problems,omitempty"`
+
+	// Scrubbed is what the bookie's own scrubber has listed. It is no problem by itself: what is still bad is found here too.
+	Scrubbed *bookie.FlawList `json:"scrubbed,omitempty"`
 }
 
 // Cookie is one directory's cookie.

@@ -34,6 +34,7 @@ func (r *Report) Text(w io.Writer) error {
 	if len(r.Spares) > 0 {
 		say("%s\n", counted(len(r.Spares), "spare journal file"))
 	}
+	r.scrubbedText(say)
 	for _, name := range r.Others {
 		say("not a bookie's: %s\n", name)
 	}
@@ -156,6 +157,26 @@ func (l *Ledger) state() string {
 		return "open"
 	}
 	return strings.Join(words, ", ")
+}
+
+// scrubbedText shows what the bookie's scrubber has listed.
+func (r *Report) scrubbedText(say printer) {
+	if r.Scrubbed == nil || len(r.Scrubbed.Flaws) == 0 {
+		return
+	}
+	say("\nFOUND BY THE SCRUBBER\tpart\toffset\tbytes\tledger\tentry\t\n")
+	id := func(n int64) string {
+		if n < 0 {
+			return "-"
+		}
+		return fmt.Sprint(n)
+	}
+	for _, f := range r.Scrubbed.Flaws {
+		say("%s\t%s\t%d\t%d\t%s\t%s\t%s\n", f.File, f.Part, f.Offset, f.Bytes, id(int64(f.Ledger)), id(int64(f.Entry)), f.Message)
+	}
+	if r.Scrubbed.LeftOut > 0 {
+		say("and %d more\n", r.Scrubbed.LeftOut)
+	}
 }
 
 func (r *Report) problemText(say printer) {
