@@ -98,7 +98,7 @@ func newCluster(o Options) *cluster {
 		c.driver.UseChance(faults.SwarmChance())
 	}
 	c.world.OnMark(c.marked)
-	c.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return c.driver.Perhaps(n, string(p)) })
+	c.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return perhaps(c.driver, c.marks, n, p) })
 	return c
 }
 

@@ -114,7 +114,8 @@ const blackoutMax = 60 * time.Millisecond
 
 // bookiePoints are those of a lone bookie, with those at which another node waits for its answer.
 func bookiePoints() []faults.PointShape {
-	return append(points(),
+	all := append(points(), askedPoints(serverQuestions())...)
+	return append(all,
 		faults.PointShape{Point: string(server.PointFenceRead), Weight: 6, VisitsMax: 24},
 		faults.PointShape{Point: string(bookie.PointRefusedFenced), Weight: 3, VisitsMax: 6},
 		faults.PointShape{Point: string(journal.PointUndecided), Weight: 1, VisitsMax: 3},
@@ -126,12 +127,12 @@ func clientPoints() []faults.PointShape {
 	rare := func(p host.Point, weight int) faults.PointShape {
 		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 8}
 	}
-	return []faults.PointShape{
+	return append([]faults.PointShape{
 		{Point: string(client.PointAcked), Weight: 4, VisitsMax: 100},
 		rare(client.PointClosed, 4), rare(client.PointEnsembleChanged, 5), rare(client.PointRecoveryEnsemble, 3),
 		rare(client.PointRecoveryStarted, 6), {Point: string(client.PointRecoveryReadd), Weight: 5, VisitsMax: 24},
 		{Point: string(client.PointResent), Weight: 3, VisitsMax: 24},
 		rare(client.PointFenced, 2), rare(client.PointCASUnknown, 2), rare(client.PointCASConflict, 2),
 		rare(client.PointReadFailover, 1), rare(channel.PointTimedOut, 1),
-	}
+	}, askedPoints(clientQuestions())...)
 }

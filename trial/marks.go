@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"slices"
+
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/entrylog"
 	"lakebed/engine/bookkeeper/bookie/journal"
@@ -27,7 +29,7 @@ func RequiredMarks() []string {
 		bookie.PointScrubPassed, bookie.PointScrubFound, bookie.PointScrubUnreadable, bookie.PointScrubYielded,
 	}
 	names := []string{MarkEndedByItself, MarkReplayCut}
-	for _, p := range append(points, clusterMarks()...) {
+	for _, p := range slices.Concat(points, clusterMarks(), storageQuestions(), serverQuestions(), clientQuestions()) {
 		names = append(names, string(p))
 	}
 	return append(names, rareMarks()...)

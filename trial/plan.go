@@ -100,7 +100,7 @@ func points() []faults.PointShape {
 	rare := func(p host.Point, weight int) faults.PointShape {
 		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 6}
 	}
-	return []faults.PointShape{
+	return append([]faults.PointShape{
 		often(journal.PointGroupWritten, 4), often(journal.PointGroupSynced, 4), often(bookie.PointAccepted, 2),
 		rare(journal.PointRolled, 2), rare(journal.PointPrepared, 1), rare(journal.PointTrimmed, 2),
 		rare(journal.PointReplayedGroup, 3), rare(journal.PointTornTail, 2), rare(journal.PointSyncFailed, 1),
@@ -112,9 +112,8 @@ func points() []faults.PointShape {
 		rare(bookie.PointSwapped, 2), rare(bookie.PointPublished, 3), rare(bookie.PointTableWritten, 3),
 		rare(bookie.PointCheckpointed, 2), rare(bookie.PointReplayed, 3), rare(bookie.PointReplayFlush, 2),
 		rare(bookie.PointLimbo, 1), rare(bookie.PointFenceAccepted, 3), rare(bookie.PointFenceDurable, 3),
-		{Point: string(bookie.PointCheckpointNow), Weight: 1, VisitsMax: 400, Asks: true},
 		rare(bookie.PointDeleted, 2), rare(bookie.PointServing, 1), rare(bookie.PointClosed, 1),
-	}
+	}, askedPoints(storageQuestions())...)
 }
 
 func remoteNode(i int) string { return fmt.Sprintf("client-%d", i+1) }

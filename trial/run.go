@@ -145,7 +145,7 @@ func newRun(o Options) *run {
 		t.scrub.see(t.world.Elapsed(), e, t.driver.Damage)
 		t.driver.OnMark(n, string(e.Name), e.Extra)
 	})
-	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return t.driver.Perhaps(n, string(p)) })
+	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return perhaps(t.driver, t.marks, n, p) })
 	return t
 }
 

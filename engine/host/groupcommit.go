@@ -25,6 +25,7 @@ type GroupCommit[P any] struct {
 	spares  []P
 	ticket  *Ticket
 	bytes   int64
+	sealed  bool // the open group takes no more, although it is below the limit
 	waiting bool // the committer waits for work
 	ending  bool
 	ended   bool // the committer has ended
@@ -85,7 +86,7 @@ func NewGroupCommit[P any](h Host, g Group, config GroupCommitConfig[P]) *GroupC
 func (c *GroupCommit[P]) AwaitRoom() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for c.bytes >= c.limit && c.failed == nil {
+	for c.full() && c.failed == nil {
 		if !c.room.Wait() {
 			return ErrStopping
 		}
@@ -107,12 +108,18 @@ func (c *GroupCommit[P]) Fail(err error) {
 // group has reached its limit or commits have failed, and nothing is locked; AwaitRoom waits, or tells the error.
 func (c *GroupCommit[P]) Enter() (payload P, ticket *Ticket, ok bool) {
 	c.mutex.Lock()
-	if c.bytes >= c.limit || c.failed != nil {
+	if c.full() || c.failed != nil {
 		c.mutex.Unlock()
 		return payload, nil, false
 	}
 	return c.open, c.ticket, true
 }
+
+// full says that nothing may be appended to the open group. The mutex is held.
+func (c *GroupCommit[P]) full() bool { return c.bytes >= c.limit || c.sealed }
+
+// Seal has the open group take no more, as if it had reached its limit. It is for whoever has entered and appended something.
+func (c *GroupCommit[P]) Seal() { c.sealed = true }
 
 // Leave unlocks the group that Enter returned. With bytes == 0 nothing was appended and no commit is started.
 func (c *GroupCommit[P]) Leave(bytes int64) {
@@ -162,7 +169,7 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 	payload, ticket = c.open, c.ticket
 	c.open, c.ticket = c.spares[len(c.spares)-1], &Ticket{gate: c.tasks.NewGate()}
 	c.spares = c.spares[:len(c.spares)-1]
-	c.bytes = 0
+	c.bytes, c.sealed = 0, false
 	c.room.Broadcast()
 	return payload, ticket, true
 }

@@ -143,8 +143,8 @@ func (s *Store) prepare(adds []Add) (bytes int64) {
 }
 
 // admit slows and stops adds while the cache fills: from SlowFromPercent on if a flush is running, since then nothing
-// but its end makes room.
-func (s *Store) admit() error {
+// but its end makes room. Hold has them wait for a checkpoint in any case.
+func (s *Store) admit(hold bool) error {
 	slowed := false
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -153,11 +153,12 @@ func (s *Store) admit() error {
 			return err
 		}
 		delay := s.slowDown()
-		if s.active.Bytes() < s.generationBytes() && (slowed || delay == 0) {
+		if s.active.Bytes() < s.generationBytes() && !hold && (slowed || delay == 0) {
 			return nil
 		}
 		s.wantCheckpoint()
-		if s.active.Bytes() >= s.generationBytes() {
+		if s.active.Bytes() >= s.generationBytes() || hold {
+			hold = false
 			s.h.Probe().Mark(host.Event{Name: PointCacheFull, A: s.active.Bytes()})
 			if s.hurried || !s.room.Wait() {
 				return fmt.Errorf("add while the write cache is full: %w", ErrStopped)
@@ -174,7 +175,13 @@ func (s *Store) admit() error {
 func (s *Store) slowDown() time.Duration {
 	full := s.generationBytes()
 	from := full * int64(s.config.SlowFromPercent) / 100
-	if s.flushing == nil || s.active.Bytes() < from || full == from {
+	if s.flushing == nil {
+		return 0
+	}
+	if s.active.Bytes() < from || full == from {
+		if s.h.Probe().Perhaps(PointSlowNow) {
+			return s.config.SlowestDelay
+		}
 		return 0
 	}
 	return time.Duration(int64(s.config.SlowestDelay) * min(s.active.Bytes()-from+1, full-from) / (full - from))
@@ -184,12 +191,13 @@ func (s *Store) slowDown() time.Duration {
 func (s *Store) lockForAdds() (journal.Appender, error) {
 	for admitted := false; ; admitted = true {
 		appender, err := s.lockForAppend()
-		if err != nil || (s.active.Bytes() < s.generationBytes() && (admitted || s.slowDown() == 0)) {
+		hold := err == nil && !admitted && s.h.Probe().Perhaps(PointHoldNow)
+		if err != nil || (s.active.Bytes() < s.generationBytes() && (admitted || !hold && s.slowDown() == 0)) {
 			return appender, err
 		}
 		appender.End(nil)
 		s.mutex.Unlock()
-		if err := s.admit(); err != nil {
+		if err := s.admit(hold); err != nil {
 			return appender, err
 		}
 	}

@@ -161,7 +161,8 @@ func (s *Store) replay(kind record.Kind, body []byte) error {
 // replayRoom flushes when the cache is full. The table does not name what was flushed until replay is complete: a
 // crash before that removes it again.
 func (s *Store) replayRoom() error {
-	if s.active.Bytes() < s.generationBytes() {
+	early := s.active.Entries() > 0 && s.h.Probe().Perhaps(PointReplayFlushNow)
+	if s.active.Bytes() < s.generationBytes() && !early {
 		return nil
 	}
 	s.h.Probe().Mark(host.Event{Name: PointReplayFlush, A: s.active.Bytes()})

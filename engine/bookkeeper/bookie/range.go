@@ -148,7 +148,11 @@ func (s *Store) lendCached(r *Range) (until ledger.EntryID, limbo bool, err erro
 		return 0, false, err
 	}
 	active, flushing := s.active.From(r.ledger, r.next), s.flushing.From(r.ledger, r.next)
-	for n := 0; n < lookedUpTogether && !r.full; n++ {
+	most := lookedUpTogether
+	if s.h.Probe().Perhaps(PointLookUpFew) {
+		most = 1
+	}
+	for n := 0; n < most && !r.full; n++ {
 		g := s.active
 		body, ok := active.Take(r.next)
 		if !ok {

@@ -40,7 +40,6 @@ const (
 	PointServing         host.Point = "bookie.serving"
 	PointFailed          host.Point = "bookie.failed" // fail-stop
 	PointClosed          host.Point = "bookie.closed"
-	PointCheckpointNow   host.Point = "bookie.checkpoint-now" // Perhaps: a checkpoint before its time
 )
 
 // CleanStop says that the journal ended with a footer: nothing can be missing.

@@ -111,7 +111,7 @@ func (s *sender) send(e *protocol.Effect, stored []byte, shared **share) (full b
 		s.gathered = append(s.gathered, l)
 	}
 	l.parcel = append(l.parcel, &a.Request)
-	return len(l.parcel) >= parcelMax, nil
+	return len(l.parcel) >= parcelMax || s.client.h.Probe().Perhaps(PointPostNow), nil
 }
 
 // crowded reports whether so many adds are under way that no more entries should come: what is left of the limit is for

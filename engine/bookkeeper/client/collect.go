@@ -67,6 +67,9 @@ func (c *collector) startNext() {
 			one.end = min(next.end, next.first+max(share, c.longest))
 		}
 		one.end = fragmentEnd(&c.metadata, one.first, one.end)
+		if one.end-one.first > 1 && c.reader.client.h.Probe().Perhaps(PointBatchLess) {
+			one.end = one.first + (one.end-one.first)/2
+		}
 	}
 	if next.first = one.end; next.first == next.end {
 		c.todo = c.todo[:len(c.todo)-1]

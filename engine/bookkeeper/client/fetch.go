@@ -183,20 +183,28 @@ func (f *fetcher) speculate() {
 	now := f.reader.client.h.Elapsed()
 	patience := f.reader.client.config.SpeculativeReadTimeout
 	for _, one := range f.active {
-		if now < one.due || !one.replicas.left() {
+		if !one.replicas.left() || now < one.due && !f.impatient() {
 			continue
 		}
-		if heard := f.lastHeard(one); heard > one.due-patience {
+		if heard := f.lastHeard(one); now >= one.due && heard > one.due-patience {
 			one.due = heard + patience
 			continue
 		}
 		for _, a := range one.asked {
-			f.reader.client.pool.Suspect(a.bookie)
+			if now >= one.due {
+				f.reader.client.pool.Suspect(a.bookie)
+			}
 		}
 		if f.ask(one) {
 			f.reader.mark(PointSpeculativeRead, one.first, string(one.asked[len(one.asked)-1].bookie))
 		}
 	}
+}
+
+// impatient lets the world have another replica asked before its time, if it would be asked at all.
+func (f *fetcher) impatient() bool {
+	c := f.reader.client
+	return c.config.SpeculativeReadTimeout > 0 && c.h.Probe().Perhaps(PointSpeculateNow)
 }
 
 // lastHeard is when one of the bookies that were asked for an entry last answered anything to this call.

@@ -39,7 +39,7 @@ func (w *Writer) take(e *event) {
 		w.settle()
 	}
 	w.input(e)
-	if w.inputs++; !plain || w.inputs >= inputsMax {
+	if w.inputs++; !plain || w.inputs >= inputsMax || w.client.h.Probe().Perhaps(PointSettleNow) {
 		w.settle()
 	}
 }

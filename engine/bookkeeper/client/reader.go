@@ -107,6 +107,9 @@ func (r *Reader) call(first, last ledger.EntryID, read func(*fetcher) (*Entries,
 	if err := r.allowed(first, last); err != nil {
 		return nil, err
 	}
+	if r.client.h.Probe().Perhaps(PointRefreshNow) {
+		_ = r.refresh() // what is known is as good as it was
+	}
 	before := r.Metadata()
 	entries, err := r.try(&before, read)
 	if err == nil || errors.Is(err, ErrClientClosed) || errors.Is(err, errTooMuch) {
@@ -187,7 +190,7 @@ func (r *Reader) batches(m *ledger.Metadata) bool {
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.client.h.Elapsed() >= r.batchFrom
+	return r.client.h.Elapsed() >= r.batchFrom && !r.client.h.Probe().Perhaps(PointReadBesides)
 }
 
 func (r *Reader) pauseBatches() {

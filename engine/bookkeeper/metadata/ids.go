@@ -35,7 +35,7 @@ type ids struct {
 // of one of them are lost: waiting for each other would cost a caller its deadline.
 func (i *ids) take(s *host.Scope) (ledger.ID, error) {
 	i.mutex.Lock()
-	if i.next < i.end {
+	if i.next < i.end && !i.h.Probe().Perhaps(PointBlockNow) {
 		i.next++
 		defer i.mutex.Unlock()
 		return i.next - 1, nil

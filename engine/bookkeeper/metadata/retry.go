@@ -67,7 +67,11 @@ func (c RetryConfig) attempts(h host.Host, g host.Group, s *host.Scope,
 		}
 		maybeDone = maybeDone || errors.Is(err, ErrOutcomeUnknown)
 		failures++
-		if failures >= c.AttemptsMax || !rest(h, g, s, c.pause(failures)) {
+		pause := c.pause(failures)
+		if h.Probe().Perhaps(PointRetryNow) {
+			pause = 0
+		}
+		if failures >= c.AttemptsMax || h.Probe().Perhaps(PointGiveUpNow) || !rest(h, g, s, pause) {
 			if maybeDone && !errors.Is(err, ErrOutcomeUnknown) {
 				err = fmt.Errorf("%w, and then: %w", ErrOutcomeUnknown, err)
 			}

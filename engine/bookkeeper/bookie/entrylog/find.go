@@ -15,7 +15,8 @@ import (
 // record.ErrCorrupt or a read error if it cannot be told, or if what is there is not what was written.
 func (l *Logs) Read(id ledger.ID, entry ledger.EntryID) ([]byte, error) {
 	var found []byte
-	if l.ahead.view(entryKey{id, entry}, func(value []byte) { found = l.copyOf(value) }) {
+	if !l.h.Probe().Perhaps(PointReadPastAhead) &&
+		l.ahead.view(entryKey{id, entry}, func(value []byte) { found = l.copyOf(value) }) {
 		return found, nil
 	}
 	var few [4]*run // most entries are looked for in fewer
@@ -129,7 +130,7 @@ func (l *Logs) searchBlock(r *run, block uint32, entry ledger.EntryID, most int)
 	from, to = max(from, r.firstItem), min(to, r.firstItem+r.count)
 	from, to = from-block*itemsPerBlock, to-block*itemsPerBlock
 	search := func(p []byte) { part = searchItems(p, int(from), int(to), entry, most) }
-	if l.blocks.view(blockKey{r.log.id, block}, search) {
+	if !l.h.Probe().Perhaps(PointReadPastBlocks) && l.blocks.view(blockKey{r.log.id, block}, search) {
 		return part, nil
 	}
 	p := l.h.Memory().Get(blockBytes)
@@ -205,6 +206,9 @@ func (l *Logs) readTogether(r *run, items []item) int {
 			break
 		}
 		n++
+	}
+	if n > 1 && l.h.Probe().Perhaps(PointReadAheadLess) {
+		n /= 2
 	}
 	return n
 }

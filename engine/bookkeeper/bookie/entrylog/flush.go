@@ -206,7 +206,7 @@ func (w *writer) entry(r *run, entry ledger.EntryID, body []byte) error {
 	}
 	r.last = entry
 	r.items = append(r.items, item{entry: entry, offset: uint32(w.offset + int64(at)), size: uint32(len(body))})
-	if w.logs.group.Bytes() < w.logs.config.GroupBytes {
+	if w.logs.group.Bytes() < w.logs.config.GroupBytes && !w.logs.h.Probe().Perhaps(PointGroupNow) {
 		return nil
 	}
 	start := w.offset
@@ -243,7 +243,7 @@ func (w *writer) full() bool {
 	for _, part := range w.parts {
 		items += len(part.run.items)
 	}
-	return w.offset >= w.logs.config.LogBytesMax || items >= w.logs.config.ItemsMax
+	return w.offset >= w.logs.config.LogBytesMax || items >= w.logs.config.ItemsMax || w.logs.h.Probe().Perhaps(PointCloseNow)
 }
 
 // writeIndex closes the log behind the groups of this flush.

@@ -74,6 +74,9 @@ func (l *Logs) together(w Wanted, items []item) int {
 		}
 		n++
 	}
+	if n > 1 && l.h.Probe().Perhaps(PointReadLess) {
+		n /= 2
+	}
 	return n
 }
 

@@ -175,6 +175,9 @@ func (a *Appender) End(done Completion) *host.Ticket {
 		invariant.Check(bytes > 0, "only a batch with records completes")
 		a.payload.done = append(a.payload.done, done)
 	}
+	if bytes > 0 && a.journal.h.Probe().Perhaps(PointSealNow) {
+		a.journal.commits.Seal()
+	}
 	a.journal.commits.Leave(int64(bytes))
 	return a.ticket
 }
@@ -188,7 +191,8 @@ func (j *Journal) commit(p *payload) error {
 	size := record.EncodedBytes(p.group.Bytes())
 	invariant.Check(record.FileHeaderBytes+size <= j.config.FileBytes, "a journal file holds the largest group")
 	sequence := j.Sealed() + 1
-	if j.offset+size > j.config.FileBytes {
+	early := j.offset > record.FileHeaderBytes && j.h.Probe().Perhaps(PointRollNow)
+	if j.offset+size > j.config.FileBytes || early {
 		if err := j.roll(sequence); err != nil {
 			return fmt.Errorf("%w: roll: %w", ErrFailed, err)
 		}

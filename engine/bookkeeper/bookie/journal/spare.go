@@ -34,7 +34,7 @@ func (j *Journal) Trim(m Mark) error {
 	for _, id := range ids {
 		name := FileName(id)
 		err := error(nil)
-		if j.spareCount()+len(spares) < j.config.SparesMax {
+		if j.spareCount()+len(spares) < j.config.SparesMax && !j.h.Probe().Perhaps(PointDropSpare) {
 			if err = j.dir.Rename(name, name+spareSuffix); err == nil {
 				spares = append(spares, name+spareSuffix)
 			}

@@ -29,6 +29,9 @@ const (
 	PointSnapshot host.Point = "ledgertable.snapshot"
 )
 
+// PointSnapshotNow is where the world may have a checkpoint write the whole table, although its changes would do.
+const PointSnapshotNow host.Point = "ledgertable.snapshot-now"
+
 // Kind is the kind of ledger table files.
 func Kind() record.FileKind { return record.FileKind{'L', 'T', 'B', 'L'} }
 
@@ -173,7 +176,7 @@ func (f *File) read(id uint64) (content, Position, error) {
 
 // NeedsSnapshot reports whether the next Write must be given everything.
 func (f *File) NeedsSnapshot() bool {
-	return f.current == nil || f.offset > max(growth*f.snapshot, f.snapshot+growthMin)
+	return f.current == nil || f.offset > max(growth*f.snapshot, f.snapshot+growthMin) || f.h.Probe().Perhaps(PointSnapshotNow)
 }
 
 // Write makes changes durable. If NeedsSnapshot said so when they were captured, they are the whole content.

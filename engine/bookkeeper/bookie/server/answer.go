@@ -119,6 +119,9 @@ func (s *Server) readBatch(r *wire.Request, found *bookie.Range) answer {
 	if r.MaxCount > 0 {
 		limits.Entries = min(limits.Entries, int(r.MaxCount))
 	}
+	if s.h.Probe().Perhaps(PointBatchOfOne) {
+		limits.Entries = 1
+	}
 	if err := s.store.ReadInto(found, r.Ledger, r.Entry, limits); err != nil {
 		return s.refusal(r, s.code(err))
 	}

@@ -123,7 +123,7 @@ func (r *reader) add(request *wire.Request) {
 	})
 	b.origins = append(b.origins, origin{version: request.Version, ledger: request.Ledger, entry: request.Entry})
 	b.bytes += bytes
-	if len(b.Adds) >= config.BatchEntriesMax {
+	if len(b.Adds) >= config.BatchEntriesMax || r.c.server.h.Probe().Perhaps(PointSubmitNow) {
 		r.submit()
 	}
 }

@@ -54,7 +54,7 @@ func (w *writer) run() {
 
 // add encodes the answers to one batch, after writing what does not leave room for them.
 func (w *writer) add(b *batch) {
-	if len(w.output)+len(b.Adds)*wire.AddResponseFrameBytes > cap(w.output) {
+	if len(w.output)+len(b.Adds)*wire.AddResponseFrameBytes > cap(w.output) || w.c.server.h.Probe().Perhaps(PointFlushNow) {
 		w.flush(nil)
 	}
 	response := wire.Response{Operation: wire.Add}

@@ -20,6 +20,7 @@ const (
 	PointImpatient  host.Point = "channel.impatient"    // an answer was owed for too long
 	PointProtocol   host.Point = "channel.protocol"     // an answer to nothing
 	PointNextInLine host.Point = "channel.next-in-line" // a request that waited in line goes out
+	PointSweepNow   host.Point = "channel.sweep-now"    // Perhaps: calls are looked through before the next deadline
 )
 
 const never time.Duration = math.MaxInt64

@@ -104,7 +104,7 @@ func (c *Channel) awaitOverdue() (expired []*Request, patient bool) {
 		switch {
 		case c.sweepAt == never:
 			c.sweeping.Wait()
-		case now < c.sweepAt:
+		case now < c.sweepAt && !c.h.Probe().Perhaps(PointSweepNow):
 			c.sweeping.WaitFor(c.sweepAt - now)
 		default:
 			return c.expire(now)

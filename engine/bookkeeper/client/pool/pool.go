@@ -136,7 +136,7 @@ func (p *Pool) direct(bookie ledger.BookieID) (*channel.Channel, error) {
 		return nil, ErrClosed
 	}
 	one, err := p.peer(bookie)
-	if err != nil || one.feeding {
+	if err != nil || one.feeding || one.channel != nil && p.h.Probe().Perhaps(PointParkNow) {
 		return nil, err
 	}
 	return one.channel, nil
@@ -215,6 +215,9 @@ func (p *Pool) Avoided(bookie ledger.BookieID) bool {
 	one := p.peers[bookie]
 	if one == nil {
 		return false
+	}
+	if p.h.Probe().Perhaps(PointAvoidNow) {
+		return true
 	}
 	now := p.h.Elapsed()
 	redialled := one.feeding && one.channel == nil && one.failures > 0
