@@ -15,6 +15,16 @@ const (
 	PCT
 )
 
+func (p Policy) String() string {
+	switch p {
+	case FIFO:
+		return "fifo"
+	case PCT:
+		return "pct"
+	}
+	return "random"
+}
+
 const unset = -1
 
 // timer is an event to come: it wakes a task or makes a call. A task embeds the one it needs; no event allocates.

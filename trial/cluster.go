@@ -371,7 +371,7 @@ func (c *cluster) result(world sim.Verdict) Result {
 		}
 	}
 	return Result{
-		Scenario: c.options.Scenario.Name, Seed: c.options.Seed, Verdict: c.verdict, Findings: explained(c.findings, damage),
+		Scenario: c.options.Scenario.Name, Seed: c.options.Seed, Scheduler: c.drawn.world.Policy.String(), Verdict: c.verdict, Findings: explained(c.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: c.lab.Recorder.Operations(), Answers: c.lab.Recorder.Answers(),
 		Effects: c.world.Effects(), Marks: marks, Plan: c.driver.Fired(),

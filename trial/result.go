@@ -32,6 +32,7 @@ type Finding struct {
 type Result struct {
 	Scenario   string           `json:"scenario"`
 	Seed       uint64           `json:"seed"`
+	Scheduler  string           `json:"scheduler"` // that picked which task ran next: random, fifo or pct
 	Verdict    Verdict          `json:"verdict"`
 	Findings   []Finding        `json:"findings,omitempty"`
 	Hash       uint64           `json:"hash"`

@@ -73,6 +73,7 @@ type run struct {
 	scrub    *scrubWatch
 	rand     *rand.Rand
 	phase    phase
+	policy   sim.Policy
 	serving  bool // the bookie's process has come up
 	wounds   int  // places where the plan has damaged media, as far as the history knows
 	findings []Finding
@@ -115,7 +116,7 @@ func newRun(o Options) *run {
 	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
 	t := &run{
-		options: o, world: sim.New(worldConfig), config: o.Reduction.bookie(s, drawBookie(s, draw("bookie"))), agenda: o.agenda(),
+		options: o, world: sim.New(worldConfig), policy: worldConfig.Policy, config: o.Reduction.bookie(s, drawBookie(s, draw("bookie"))), agenda: o.agenda(),
 		marks: model.NewMarks(),
 		rand:  draw("course"), verdict: OK,
 	}
@@ -334,7 +335,7 @@ func (t *run) result(world sim.Verdict) Result {
 	}
 	image := t.node.Disk(bookie.JournalVolume).Model().ImageHash()*31 + t.node.Disk(bookie.LedgerVolume).Model().ImageHash()
 	return Result{
-		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Verdict: t.verdict, Findings: explained(t.findings, damage),
+		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Scheduler: t.policy.String(), Verdict: t.verdict, Findings: explained(t.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: t.lab.Recorder.Operations(), Answers: t.lab.Recorder.Answers(),
 		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),

@@ -139,6 +139,9 @@ func (s *Summary) figures() []figure {
 	for _, f := range counted(s.Scenarios) {
 		figures = append(figures, figure{"scenario " + f.name, f.value, "seeds"})
 	}
+	for _, f := range counted(s.Schedulers) {
+		figures = append(figures, figure{"scheduler " + f.name, f.value, "seeds"})
+	}
 	return figures
 }
 
@@ -211,6 +214,7 @@ func (r *Replayed) WriteText(w io.Writer) error {
 	b.WriteByte('\n')
 	writeTable(&b, "", []figure{
 		{"trace hash", r.TraceHash, r.compared()},
+		{"scheduler", r.Scheduler, ""},
 		{"disk image", r.Image, ""},
 		{"client operations", thousands(r.ClientOperations), ""},
 		{"effective faults", thousands(total(r.Faults)), ""},

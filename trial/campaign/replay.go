@@ -32,6 +32,7 @@ type Replayed struct {
 	Scenario         string           `json:"scenario"`
 	Seed             uint64           `json:"seed"`
 	Defect           string           `json:"defect,omitempty"`
+	Scheduler        string           `json:"scheduler"`
 	Verdict          trial.Verdict    `json:"verdict"`
 	TraceHash        string           `json:"trace_hash"`
 	Events           int64            `json:"events"`
@@ -80,7 +81,7 @@ func Replay(o ReplayOptions) (*Replayed, error) {
 	result := o.Catalogue.Run(options)
 	r := &Replayed{
 		Scenario: options.Scenario.Name, Seed: options.Seed, Defect: options.Defect,
-		Verdict: result.Verdict, TraceHash: hexHash(result.Hash), Events: result.Events, Image: hexHash(result.Image),
+		Scheduler: result.Scheduler, Verdict: result.Verdict, TraceHash: hexHash(result.Hash), Events: result.Events, Image: hexHash(result.Image),
 		SimulatedSeconds: result.Simulated.Seconds(), WallSeconds: time.Since(start).Seconds(),
 		ClientOperations: result.Operations, Findings: result.Findings,
 		Excused: result.Excused, Damage: result.Damage,

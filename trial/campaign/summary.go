@@ -41,10 +41,11 @@ type Summary struct {
 	Events           int64            `json:"events"`
 	SimulatedSeconds float64          `json:"simulated_seconds"`
 	DistinctHashes   int64            `json:"distinct_hashes"`
-	Scenarios        map[string]int64 `json:"scenarios"` // seeds by scenario
-	Verdicts         map[string]int64 `json:"verdicts"`  // seeds by verdict
-	Answers          map[string]int64 `json:"answers"`   // by operation and outcome
-	Marks            map[string]int64 `json:"marks"`     // how often each named state was reached
+	Scenarios        map[string]int64 `json:"scenarios"`  // seeds by scenario
+	Schedulers       map[string]int64 `json:"schedulers"` // seeds by scheduler
+	Verdicts         map[string]int64 `json:"verdicts"`   // seeds by verdict
+	Answers          map[string]int64 `json:"answers"`    // by operation and outcome
+	Marks            map[string]int64 `json:"marks"`      // how often each named state was reached
 	OperationsMean   float64          `json:"operations_per_seed"`
 	FaultsMean       float64          `json:"faults_per_seed"`
 

@@ -40,7 +40,7 @@ func newTally(h Header, watcher func(Progress)) *tally {
 	t := &tally{header: h, watcher: watcher, start: time.Now(), hashes: map[uint64]struct{}{}, groups: map[groupKey]*Group{}}
 	s := &t.summary
 	s.Faults, s.Marks, s.Answers = map[string]int64{}, map[string]int64{}, map[string]int64{}
-	s.Scenarios, s.Verdicts = map[string]int64{}, map[string]int64{}
+	s.Scenarios, s.Schedulers, s.Verdicts = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	s.Canaries, s.Failures, s.Notes, s.MarksMissing = []Canary{}, []Group{}, []string{}, []string{}
 	for _, name := range h.Canaries {
 		s.Canaries = append(s.Canaries, Canary{Scenario: name})
@@ -59,6 +59,9 @@ func (t *tally) sweep(r *trial.Result) (failed groupKey, nth int64) {
 	s.ClientOperations += r.Operations
 	s.simulated += r.Simulated
 	s.Scenarios[r.Scenario]++
+	if r.Scheduler != "" { // a case of an older build has none
+		s.Schedulers[r.Scheduler]++
+	}
 	s.Verdicts[string(r.Verdict)]++
 	merge(s.Faults, r.Effects)
 	merge(s.Marks, r.Marks)
