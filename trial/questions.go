@@ -43,6 +43,11 @@ func clientQuestions() []host.Point {
 	}
 }
 
+// seldomAsked are questions that a node asks a few times in a trial: a plan that answers the fourth is too late.
+func seldomAsked(p host.Point) bool {
+	return p == metadata.PointRetryNow || p == metadata.PointGiveUpNow
+}
+
 // perhaps has the plan answer a question, and marks a yes.
 func perhaps(d *faults.Driver, marks *model.Marks, n *sim.Node, p host.Point) bool {
 	yes := d.Perhaps(n, string(p))
@@ -56,7 +61,11 @@ func perhaps(d *faults.Driver, marks *model.Marks, n *sim.Node, p host.Point) bo
 func askedPoints(questions []host.Point) []faults.PointShape {
 	var shapes []faults.PointShape
 	for _, p := range questions {
-		shapes = append(shapes, faults.PointShape{Point: string(p), Weight: 1, VisitsMax: 400, Asks: true})
+		shape := faults.PointShape{Point: string(p), Weight: 1, VisitsMax: 400, Asks: true}
+		if seldomAsked(p) {
+			shape.Weight, shape.VisitsMax = 4, 3
+		}
+		shapes = append(shapes, shape)
 	}
 	return shapes
 }
