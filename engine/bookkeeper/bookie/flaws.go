@@ -39,11 +39,12 @@ func (s *Store) Scrubbed() Scrubbed {
 	return Scrubbed{Passes: s.scrub.passes, Flaws: flaws, LeftOut: s.scrub.flaws.leftOut}
 }
 
-// flawList is a bounded list of flaws.
+// flawList is a bounded list of flaws. What is known of a file stays until the file was read again.
 type flawList struct {
 	most    int
 	list    []Flaw
-	leftOut int64 // in this pass
+	fresh   []Flaw // of the file that is being read
+	leftOut int64  // in this pass
 	pass    int64
 }
 
@@ -52,18 +53,22 @@ func (l *flawList) beginPass() {
 	l.leftOut = 0
 }
 
-// beginFile forgets what was found in a file: it is read again.
-func (l *flawList) beginFile(file string) {
-	l.list = slices.DeleteFunc(l.list, func(f Flaw) bool { return f.File == file })
-}
-
 func (l *flawList) add(f Flaw) {
 	f.pass = l.pass
-	if len(l.list) == l.most {
+	if len(l.fresh) == l.most {
 		l.leftOut++
 		return
 	}
-	l.list = append(l.list, f)
+	l.fresh = append(l.fresh, f)
+}
+
+// endFile has what was found in a file take the place of what was known of it.
+func (l *flawList) endFile(file string) {
+	l.list = slices.DeleteFunc(l.list, func(f Flaw) bool { return f.File == file })
+	room := min(l.most-len(l.list), len(l.fresh))
+	l.list = append(l.list, l.fresh[:room]...)
+	l.leftOut += int64(len(l.fresh) - room)
+	l.fresh = nil
 }
 
 // endPass forgets files that were not there any more.

@@ -132,7 +132,6 @@ func (c *scrubber) pass() bool {
 		return false
 	}
 	c.finish()
-	c.keepList()
 	c.store.h.Probe().Mark(host.Event{Name: PointScrubPassed, A: number, B: c.read})
 	return true
 }
@@ -144,10 +143,14 @@ func (c *scrubber) begin() int64 {
 	return c.passes + 1
 }
 
+// finish counts a pass once its list is on disk.
 func (c *scrubber) finish() {
 	c.store.mutex.Lock()
-	defer c.store.mutex.Unlock()
 	c.flaws.endPass()
+	c.store.mutex.Unlock()
+	c.keepList()
+	c.store.mutex.Lock()
+	defer c.store.mutex.Unlock()
 	c.passes++
 }
 
@@ -159,9 +162,14 @@ func (c *scrubber) verify(file string, read func() error) bool {
 	c.file = file
 	c.store.mutex.Lock()
 	err := c.store.usable()
-	c.flaws.beginFile(file)
 	c.store.mutex.Unlock()
-	return err == nil && read() == nil
+	if err != nil || read() != nil {
+		return false
+	}
+	c.store.mutex.Lock()
+	defer c.store.mutex.Unlock()
+	c.flaws.endFile(file)
+	return true
 }
 
 func (c *scrubber) tableName() string {
