@@ -85,7 +85,16 @@ func (f *file) finish(kind DiskKind, off int64, err error) error {
 	return fmt.Errorf("%s %s/%s at %d: %w", kind, f.process.node.name, f.path.text, off, err)
 }
 
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
+func (f *file) ReadAt(p []byte, off int64) (int, error) { return f.read(f.inner.ReadAt, p, off) }
+
+// ReadPastCache lets the scrubber of a bookie see what the cache still covers.
+func (f *file) ReadPastCache(p []byte, off int64) (int, error) {
+	return f.read(f.inner.ReadPastCache, p, off)
+}
+
+var _ host.PastCacheReader = (*file)(nil)
+
+func (f *file) read(from func([]byte, int64) (int, error), p []byte, off int64) (int, error) {
 	effect := f.volume.perform(f.process, &f.path, DiskRead, off, int64(len(p)), 0)
 	if effect.Err != nil && effect.Short == 0 {
 		return 0, f.finish(DiskRead, off, effect.Err)
@@ -94,7 +103,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if effect.Short > 0 {
 		p = p[:min(wanted, effect.Short)]
 	}
-	n, err := f.inner.ReadAt(p, off)
+	n, err := from(p, off)
 	f.countDamage()
 	if err == nil {
 		if err = effect.Err; err == nil && n < wanted {

@@ -75,6 +75,20 @@ func (s *Scanner) ReadFileHeader(f host.File, kind FileKind) (FileHeader, error)
 	return readFileHeader(f, kind, s.scratch(FileHeaderBytes))
 }
 
+// VerifyFileHeader is ReadFileHeader for who wants the whole page to be as it was written, its empty part too.
+func (s *Scanner) VerifyFileHeader(f host.File, kind FileKind) (FileHeader, error) {
+	page := s.scratch(FileHeaderBytes)
+	if _, err := host.ReadFull(f, page, 0); err != nil {
+		return FileHeader{}, fmt.Errorf("read file header: %w", err)
+	}
+	for i, b := range page[64:] {
+		if b != 0 {
+			return FileHeader{}, fmt.Errorf("file header has %#x at %d, where nothing is written: %w", b, 64+i, ErrCorrupt)
+		}
+	}
+	return DecodeFileHeader(page, kind)
+}
+
 func readFileHeader(f host.File, kind FileKind, page []byte) (FileHeader, error) {
 	n, err := host.ReadFull(f, page, 0)
 	if err != nil && n < 64 {

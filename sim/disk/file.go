@@ -70,6 +70,18 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return int(count), nil
 }
 
+// ReadPastCache is ReadAt of what the media has, but for pages that are not written back yet. The cache lets go of the
+// others, as it may at any time.
+func (f *File) ReadPastCache(p []byte, off int64) (int, error) {
+	if err := f.checkRange("read", off, int64(len(p))); err != nil {
+		return 0, err
+	}
+	if len(p) > 0 {
+		f.node.content.evictClean(off/PageSize, (off+int64(len(p))-1)/PageSize)
+	}
+	return f.ReadAt(p, off)
+}
+
 // WriteBuffersAt writes the buffers one after the other into the cache. The count says how many bytes were taken.
 func (f *File) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 	var length int64

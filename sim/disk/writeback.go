@@ -39,7 +39,8 @@ func (c *content) writeBack(i int64, s *slot) {
 	}
 }
 
-// writeThrough asks the device about each page. Pages that go astray land after all others, so that the damage they do
+// writeThrough asks the device about each page, but for those whose bytes are on the media already: to lose them would
+// damage nothing. Pages that go astray land after all others, so that the damage they do
 // is not repaired by the very sync that did it.
 func (c *content) writeThrough(device func(page int64) Landing) []abroad {
 	slices.Sort(c.dirty)
@@ -47,6 +48,10 @@ func (c *content) writeThrough(device func(page int64) Landing) []abroad {
 	var strays []stray
 	var away []abroad
 	for _, i := range c.dirty {
+		if c.written(i) {
+			c.writeBack(i, c.at(i))
+			continue
+		}
 		landing := device(i)
 		switch {
 		case !landing.Lost && landing.Path != "":
@@ -67,6 +72,19 @@ func (c *content) writeThrough(device func(page int64) Landing) []abroad {
 		c.evictClean(s.to, s.to)
 	}
 	return away
+}
+
+// written reports whether the media has a page as readers see it.
+func (c *content) written(i int64) bool {
+	s := c.at(i)
+	if c.flawed(i*PageSize, (i+1)*PageSize) || s.cut {
+		return false
+	}
+	media := s.media
+	if media == nil {
+		media = &zeroPage
+	}
+	return (i+1)*PageSize <= c.mediaSize && *media == *s.view()
 }
 
 // lose makes a dirty page clean without writing it. Readers see the cached content until it is evicted.

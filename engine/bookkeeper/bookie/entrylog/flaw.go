@@ -103,7 +103,7 @@ func VerifyRecords(file host.File, header record.FileHeader, size int64, leave f
 
 // verifyHeader compares a file's header with the one that it had when it was opened.
 func verifyHeader(s *record.Scanner, file host.File, header record.FileHeader, bad func(Flaw)) {
-	found, err := s.ReadFileHeader(file, header.Kind)
+	found, err := s.VerifyFileHeader(file, header.Kind)
 	if err == nil && found != header {
 		err = fmt.Errorf("file header says file %d of identity %x: %w", found.ID, found.Identity, record.ErrCorrupt)
 	}
