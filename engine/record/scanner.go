@@ -90,6 +90,25 @@ func (s *Scanner) NextDurable() (*View, error) {
 	return view, err
 }
 
+// VerifyPadding reads what lies between a group and the page behind it, where nothing but zeros was written. The view must
+// not be used any more. It returns where that begins.
+func (s *Scanner) VerifyPadding(v *View) (from int64, err error) {
+	from, end := v.Offset+GroupHeaderSize+int64(len(v.records)), v.Offset+v.EncodedBytes
+	if from == end {
+		return from, nil
+	}
+	padding, err := s.fetch(from, int(end-from))
+	if err != nil {
+		return from, err
+	}
+	for i, b := range padding {
+		if b != 0 {
+			return from, fmt.Errorf("%#x at %d, where nothing is written: %w", b, from+int64(i), ErrCorrupt)
+		}
+	}
+	return from, nil
+}
+
 // Skip goes on behind a group that could not be read: at the next page that begins a later group of this file, or at the
 // end. Pages that cannot be read are passed over. It returns where that is.
 func (s *Scanner) Skip() int64 {

@@ -120,6 +120,9 @@ func verifyGroups(s *record.Scanner, bad func(Flaw), good func(*record.View)) {
 		switch {
 		case err == nil:
 			good(view)
+			if at, err := s.VerifyPadding(view); err != nil {
+				bad(Flaw{Part: PartGroup, Offset: at, Bytes: s.Offset() - at, Ledger: NoLedger, Entry: ledger.NoEntry, Cause: err})
+			}
 		case errors.Is(err, io.EOF):
 			return
 		default:
