@@ -106,7 +106,7 @@ func outOfOrder(importer, target string) string {
 	if from == to {
 		return ""
 	}
-	if within(to, aside...) || within(from, aside...) && to != "engine/host" {
+	if within(to, aside...) || within(from, aside...) && !slices.Contains(belowAside, to) {
 		return ruleAside
 	}
 	if rank(to) < 0 || rank(to) >= rank(from) {

@@ -9,8 +9,8 @@ import (
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/bookkeeper/bookie/lastmark"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
-	"lakebed/engine/bookkeeper/protobuf"
 	"lakebed/engine/host"
+	"lakebed/engine/protobuf"
 	"lakebed/engine/record"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lakebed/engine/bookkeeper/protobuf"
+	"lakebed/engine/protobuf"
 )
 
 // MetadataBytesMax bounds a ledger's metadata, as ZooKeeper's default limit on a value does.

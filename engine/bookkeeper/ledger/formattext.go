@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"lakebed/engine/bookkeeper/protobuf"
+	"lakebed/engine/protobuf"
 )
 
 // textNumber returns the number of the field that has this name in text and holds a number; 0 if there is none.

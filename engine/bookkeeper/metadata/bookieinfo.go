@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"lakebed/engine/bookkeeper/ledger"
-	"lakebed/engine/bookkeeper/protobuf"
+	"lakebed/engine/protobuf"
 )
 
 // BookieRPC is the protocol of the endpoint that clients of a bookie connect to.

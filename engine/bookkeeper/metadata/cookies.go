@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"lakebed/engine/bookkeeper/ledger"
-	"lakebed/engine/bookkeeper/protobuf"
 	"lakebed/engine/host"
+	"lakebed/engine/protobuf"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"lakebed/engine/bookkeeper/protobuf"
+	"lakebed/engine/protobuf"
 )
 
 // TestGoldenFields: the examples that the format's definition gives, and negative numbers.
@@ -20,6 +20,7 @@ func TestGoldenFields(t *testing.T) {
 		"1800":                           protobuf.AppendInt(nil, 3, 0),
 		"20ffffffffffffffffff01":         protobuf.AppendInt(nil, 4, -1),
 		"8006ffffffffffffffff7f":         protobuf.AppendInt(nil, 96, math.MaxInt64),
+		"310807060504030201":             protobuf.AppendFixed64(nil, 6, 0x0102030405060708),
 		"2a00":                           protobuf.AppendBytes(nil, 5, []byte(nil)),
 		"f8ffffff0f80808080f8ffffffff01": protobuf.AppendInt(nil, 1<<29-1, -1<<31),
 	} {
@@ -45,7 +46,7 @@ func TestFieldsComeBack(t *testing.T) {
 		got, rest = append(got, f), after
 	}
 	want := []protobuf.Field{
-		{Number: 1, Kind: protobuf.Varint, Value: 1 << 63}, {Number: 2, Kind: protobuf.Fixed64},
+		{Number: 1, Kind: protobuf.Varint, Value: 1 << 63}, {Number: 2, Kind: protobuf.Fixed64, Value: 0x3837363534333231},
 		{Number: 3, Kind: protobuf.Bytes, Data: []byte("text")}, {Number: 4, Kind: protobuf.Fixed32},
 		{Number: 1<<29 - 1, Kind: protobuf.Varint, Value: math.MaxInt32},
 	}
@@ -54,6 +55,18 @@ func TestFieldsComeBack(t *testing.T) {
 	}
 	if v, err := got[0].Int64(); v != math.MinInt64 || err != nil {
 		t.Errorf("%d, %v", v, err)
+	}
+	if v, err := got[1].Uint64(); v != 0x3837363534333231 || err != nil {
+		t.Errorf("%x, %v", v, err)
+	}
+	if v, err := got[4].Uint32(); v != math.MaxInt32 || err != nil {
+		t.Errorf("%d, %v", v, err)
+	}
+	if _, err := got[0].Uint32(); !errors.Is(err, protobuf.ErrMalformed) {
+		t.Errorf("2^63 in 32 bits: %v", err)
+	}
+	if _, err := got[0].Uint64(); !errors.Is(err, protobuf.ErrMalformed) {
+		t.Errorf("a varint as 8 bytes: %v", err)
 	}
 	if v, err := got[4].Int32(); v != math.MaxInt32 || err != nil {
 		t.Errorf("%d, %v", v, err)

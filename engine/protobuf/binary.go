@@ -27,8 +27,8 @@ const (
 	Fixed32 Kind = 5
 )
 
-// Field is one field of a message. Value is set for Varint, Data for Bytes; the other kinds carry neither, and are only
-// passed over.
+// Field is one field of a message. Value is set for Varint and Fixed64, Data for Bytes; Fixed32 carries neither, and is
+// only passed over.
 type Field struct {
 	Number Number
 	Kind   Kind
@@ -51,7 +51,9 @@ func Next(b []byte) (f Field, rest []byte, err error) {
 	case Varint:
 		f.Value, b, err = cutVarint(b)
 	case Fixed64:
-		size = 8
+		if size = 8; len(b) >= 8 {
+			f.Value = binary.LittleEndian.Uint64(b)
+		}
 	case Fixed32:
 		size = 4
 	case Bytes:
@@ -87,6 +89,22 @@ func (f Field) Int64() (int64, error) {
 	return int64(f.Value), nil
 }
 
+// Uint32 is the value of a number that fits 32 bits without a sign.
+func (f Field) Uint32() (uint32, error) {
+	if f.Kind != Varint || f.Value > math.MaxUint32 {
+		return 0, fmt.Errorf("field %d has wire type %d and value %d, want a number of 32 bits: %w", f.Number, f.Kind, f.Value, ErrMalformed)
+	}
+	return uint32(f.Value), nil
+}
+
+// Uint64 is the value of 8 bytes.
+func (f Field) Uint64() (uint64, error) {
+	if f.Kind != Fixed64 {
+		return 0, fmt.Errorf("field %d has wire type %d, want 8 bytes: %w", f.Number, f.Kind, ErrMalformed)
+	}
+	return f.Value, nil
+}
+
 // Int32 is the value of a number that fits 32 bits.
 func (f Field) Int32() (int32, error) {
 	value, err := f.Int64()
@@ -111,6 +129,12 @@ func (f Field) Raw() ([]byte, error) {
 func AppendInt(b []byte, n Number, value int64) []byte {
 	b = binary.AppendUvarint(b, uint64(n)<<3|uint64(Varint))
 	return binary.AppendUvarint(b, uint64(value))
+}
+
+// AppendFixed64 appends a field that holds 8 bytes.
+func AppendFixed64(b []byte, n Number, value uint64) []byte {
+	b = binary.AppendUvarint(b, uint64(n)<<3|uint64(Fixed64))
+	return binary.LittleEndian.AppendUint64(b, value)
 }
 
 // AppendBytes appends a field that holds bytes, a string or a message.

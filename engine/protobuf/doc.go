@@ -1,6 +1,6 @@
-// Package protobuf reads and writes the few protocol buffer messages that BookKeeper keeps in its metadata store, by hand:
-// ledger metadata, cookies and what a bookie says of itself. They are small and cold, their fields are known, and this is
-// all of the format that they need.
+// Package protobuf reads and writes a few protocol buffer messages by hand: those that BookKeeper keeps in its metadata
+// store (ledger metadata, cookies and what a bookie says of itself), and the payload of the segment log's messages. Their
+// fields are known, and this is all of the format that they need.
 //
 // # Binary
 //
