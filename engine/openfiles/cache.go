@@ -1,0 +1,266 @@
+package openfiles
+
+import (
+	"container/list"
+	"fmt"
+	"slices"
+
+	"lakebed/engine/host"
+	"lakebed/internal/invariant"
+)
+
+// Points of the cache. A is the number of files in hand.
+const (
+	PointEvicted      host.Point = "openfiles.evicted"       // a file was closed to make room
+	PointEvictedDirty host.Point = "openfiles.evicted-dirty" // after a sync, since it had unsynced bytes
+	PointWaited       host.Point = "openfiles.waited"        // all were in use
+)
+
+// MaxDefault is how many files stay open unless told otherwise: below the limit of 4,096 that many systems set.
+const MaxDefault = 4000
+
+// Key names a file: two files have two keys, and one file has one.
+type Key struct {
+	Dir  string
+	Name string
+}
+
+// Cache is a bounded set of open files.
+type Cache struct {
+	h        host.Host
+	max      int
+	mutex    host.Mutex
+	changed  host.Cond // a file came back, was opened or was closed
+	files    map[Key]*Handle
+	idle     *list.List // of *Handle that nobody uses, the longest unused first
+	inHand   int        // files open or being opened or closed, and slots
+	failures []failure
+}
+
+// failure is that of a sync that nobody waited for.
+type failure struct {
+	key Key
+	err error
+}
+
+// Handle is a file in use. Release gives it back.
+type Handle struct {
+	host.File
+	cache   *Cache
+	key     Key
+	users   int
+	opening bool
+	doomed  bool // forgotten: closed when its last user gives it back
+	dirty   bool
+	place   *list.Element
+}
+
+// New makes an empty cache of at most limit files.
+func New(h host.Host, g host.Group, limit int) *Cache {
+	m := h.NewMutex("open-files")
+	return &Cache{
+		h: h, max: max(limit, 1), mutex: m, changed: g.NewCond(m), files: map[Key]*Handle{}, idle: list.New(),
+	}
+}
+
+// Open returns the file of this key, in use until Release. If it is not open, open is called, without any lock.
+func (c *Cache) Open(key Key, open func() (host.File, error)) (*Handle, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for {
+		if err := c.takeFailure(key); err != nil {
+			return nil, err
+		}
+		if f := c.files[key]; f != nil {
+			if !f.opening {
+				c.use(f)
+				return f, nil
+			}
+			if !c.changed.Wait() {
+				return nil, host.ErrStopping
+			}
+			continue
+		}
+		if room, err := c.makeRoom(); err != nil {
+			return nil, err
+		} else if room {
+			return c.open(key, open)
+		}
+	}
+}
+
+// takeFailure returns the failure of this file, once.
+func (c *Cache) takeFailure(key Key) error {
+	for i, f := range c.failures {
+		if f.key == key {
+			c.failures = slices.Delete(c.failures, i, i+1)
+			return f.err
+		}
+	}
+	return nil
+}
+
+func (c *Cache) use(f *Handle) {
+	if f.users == 0 {
+		c.idle.Remove(f.place)
+	}
+	f.users++
+}
+
+// open opens a file in the place that is free for it. The mutex is held, and is let go meanwhile.
+func (c *Cache) open(key Key, open func() (host.File, error)) (*Handle, error) {
+	f := &Handle{cache: c, key: key, users: 1, opening: true}
+	c.files[key] = f
+	c.inHand++
+	c.mutex.Unlock()
+	inner, err := open()
+	c.mutex.Lock()
+	f.File, f.opening = inner, false
+	c.changed.Broadcast()
+	if err != nil {
+		if c.files[key] == f {
+			delete(c.files, key)
+		}
+		c.inHand--
+		return nil, err
+	}
+	return f, nil
+}
+
+// makeRoom says whether one more file fits now. If not, it has closed one or waited, and everything may have changed.
+func (c *Cache) makeRoom() (bool, error) {
+	if c.inHand < c.max {
+		return true, nil
+	}
+	if oldest := c.idle.Front(); oldest != nil {
+		c.evict(oldest.Value.(*Handle))
+		return false, nil
+	}
+	c.h.Probe().Mark(host.Event{Name: PointWaited, A: int64(c.inHand)})
+	if !c.changed.Wait() {
+		return false, host.ErrStopping
+	}
+	return false, nil
+}
+
+// evict closes a file that nobody uses. While it is synced it counts as being opened, so that nobody opens it beside.
+func (c *Cache) evict(f *Handle) {
+	c.idle.Remove(f.place)
+	f.opening = true
+	c.mutex.Unlock()
+	point := PointEvicted
+	var err error
+	if f.dirty {
+		point = PointEvictedDirty
+		err = f.Sync()
+	}
+	_ = f.Close() // what could still fail was synced
+	c.h.Probe().Mark(host.Event{Name: point, A: int64(c.max)})
+	c.mutex.Lock()
+	c.inHand--
+	if c.files[f.key] == f {
+		delete(c.files, f.key)
+		if err != nil {
+			c.failures = append(c.failures, failure{f.key, fmt.Errorf("sync %s/%s before it was closed: %w", f.key.Dir, f.key.Name, err)})
+		}
+	}
+	c.changed.Broadcast()
+}
+
+// SetDirty says whether the file holds bytes that no sync has reached.
+func (f *Handle) SetDirty(dirty bool) {
+	f.cache.mutex.Lock()
+	f.dirty = dirty
+	f.cache.mutex.Unlock()
+}
+
+// Release gives the file back.
+func (f *Handle) Release() {
+	c := f.cache
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	invariant.Check(f.users > 0, "a file is released once for each use")
+	f.users--
+	if f.users > 0 {
+		return
+	}
+	if f.doomed {
+		c.closeDoomed(f)
+		return
+	}
+	f.place = c.idle.PushBack(f)
+	c.changed.Broadcast() // some wait for room, others for files that are being opened
+}
+
+func (c *Cache) closeDoomed(f *Handle) {
+	c.mutex.Unlock()
+	_ = f.Close() // its content counts no more
+	c.mutex.Lock()
+	c.inHand--
+	c.changed.Broadcast()
+}
+
+// Forget drops a file that was renamed, removed or replaced, with what is known of its failures. Who uses it may go on.
+func (c *Cache) Forget(key Key) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	_ = c.takeFailure(key)
+	f := c.files[key]
+	if f == nil {
+		return
+	}
+	delete(c.files, key)
+	if f.users > 0 {
+		f.doomed = true
+	} else if !f.opening { // else it is being evicted
+		c.idle.Remove(f.place)
+		c.closeDoomed(f)
+	}
+}
+
+// Reserve takes a place for a file that does not come from this cache. Give must follow.
+func (c *Cache) Reserve() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for {
+		room, err := c.makeRoom()
+		if err != nil {
+			return err
+		}
+		if room {
+			c.inHand++
+			return nil
+		}
+	}
+}
+
+// Give gives a place of Reserve back.
+func (c *Cache) Give() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.inHand--
+	invariant.Check(c.inHand >= 0, "a place is given back once")
+	c.changed.Broadcast()
+}
+
+// InHand is the number of files and reserved places.
+func (c *Cache) InHand() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.inHand
+}
+
+// Close closes all files. None may be in use, and none may be opened afterwards. It returns the first failure that
+// nobody was told of, of a file that was dirty.
+func (c *Cache) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for c.idle.Len() > 0 {
+		c.evict(c.idle.Front().Value.(*Handle))
+	}
+	invariant.Check(c.inHand == 0, "no file is in use when the cache is closed")
+	if len(c.failures) > 0 {
+		return c.failures[0].err
+	}
+	return nil
+}
