@@ -130,6 +130,13 @@ func (v *Volume) Replace(capacity int64) {
 	v.disk = disk.New(disk.Config{Capacity: v.size})
 }
 
+// Format puts an empty disk with these properties in the place of the old one. The node must not be running.
+func (v *Volume) Format(config disk.Config) {
+	v.node.mustBeDown("gets another disk")
+	v.size = config.Capacity
+	v.disk = disk.New(config)
+}
+
 // cutPower applies the crash rule to all volumes. Each draws from a stream of its own and of this crash.
 func (n *Node) cutPower(survival disk.Survival) {
 	w := n.world

@@ -1,0 +1,274 @@
+package partition
+
+import (
+	"fmt"
+
+	"lakebed/engine/host"
+	"lakebed/engine/openfiles"
+	"lakebed/engine/seglog/message"
+	"lakebed/internal/invariant"
+)
+
+// keptBufferBytes bounds what a group that is done keeps for the next one: partitions may be many.
+const keptBufferBytes = 64 << 10
+
+// payload is what one group gathers.
+type payload struct {
+	buffer []byte // records
+	first  Cursor
+	times  []Time
+	sizes  []int64
+	told   *outcome
+	roll   bool // the open segment is to be sealed first, however short it is
+}
+
+func (g *payload) add(cursor Cursor, m *Message) {
+	if len(g.sizes) == 0 {
+		g.first = cursor
+	}
+	before := len(g.buffer)
+	g.buffer = message.AppendRecord(g.buffer, cursor, m.Payload)
+	g.times = append(g.times, m.Time)
+	g.sizes = append(g.sizes, int64(len(g.buffer)-before))
+}
+
+func (g *payload) reset() {
+	if cap(g.buffer) > keptBufferBytes {
+		g.buffer = nil
+	}
+	g.buffer, g.times, g.sizes = g.buffer[:0], g.times[:0], g.sizes[:0]
+	g.told, g.roll = nil, false
+}
+
+// outcome is what the appenders of a group wait for. It is guarded by the partition's mutex until it is decided.
+type outcome struct {
+	gate    host.Gate
+	tried   bool // the commit has begun
+	decided bool
+	err     error
+}
+
+func (o *outcome) wait() error {
+	if !o.gate.Wait() {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, host.ErrStopping)
+	}
+	return o.err
+}
+
+func (o *outcome) decide(err error) {
+	if !o.decided {
+		o.decided, o.err = true, err
+		o.gate.Open()
+	}
+}
+
+// join gives the appender the outcome of the group that it is in. The group is open and locked.
+func (p *Partition) join(g *payload) *outcome {
+	if g.told == nil {
+		p.mutex.Lock()
+		g.told = &outcome{gate: p.group.NewGate()}
+		p.undecided = append(p.undecided, g.told)
+		p.mutex.Unlock()
+	}
+	return g.told
+}
+
+// answer is what appenders are told of a group that was not stored for sure. The mutex is held.
+func (p *Partition) answer(o *outcome, err error) error {
+	if o.tried {
+		return fmt.Errorf("partition %s: %w: %w", p.place.Name, ErrOutcomeUnknown, err)
+	}
+	if p.state == closed {
+		return fmt.Errorf("partition %s: %w", p.place.Name, ErrClosed)
+	}
+	return fmt.Errorf("partition %s: %w: %w", p.place.Name, ErrFailed, err)
+}
+
+// commit stores one group. It runs in the committing task only.
+func (p *Partition) commit(g *payload) error {
+	p.mutex.Lock()
+	if g.told.decided { // the partition was given up: what was promised not to be stored must not be
+		p.mutex.Unlock()
+		return ErrFailed
+	}
+	g.told.tried = len(g.sizes) > 0
+	p.busySince = max(p.h.Elapsed(), 1)
+	p.mutex.Unlock()
+	err := p.store(g)
+	p.mutex.Lock()
+	p.busySince = 0
+	p.mutex.Unlock()
+	if err != nil {
+		p.fail(err)
+	}
+	return err
+}
+
+// settle tells a group's appenders and empties it.
+func (p *Partition) settle(g *payload, err error) {
+	p.mutex.Lock()
+	if err != nil {
+		err = p.answer(g.told, err)
+	}
+	g.told.decide(err)
+	for i, o := range p.undecided {
+		if o == g.told {
+			p.undecided = append(p.undecided[:i], p.undecided[i+1:]...)
+			break
+		}
+	}
+	p.mutex.Unlock()
+	g.reset()
+}
+
+// store writes a group at the end of the log, and makes it visible.
+func (p *Partition) store(g *payload) error {
+	s, err := p.segmentFor(g)
+	if err != nil || len(g.sizes) == 0 {
+		return err
+	}
+	f, err := p.file(s.base, logSuffix)
+	if err != nil {
+		return fmt.Errorf("open log %d: %w", s.base, err)
+	}
+	defer f.Release()
+	vectors := [][]byte{g.buffer}
+	end := s.bytes + int64(len(g.buffer))
+	next := g.first + Cursor(len(g.sizes))
+	if pad := paddingFor(end, p.config.PadBytes); pad > 0 {
+		vectors = append(vectors, message.AppendFiller(nil, next, int(pad)))
+		end += pad
+	}
+	if _, err := host.WriteFull(f, vectors, s.bytes); err != nil {
+		return fmt.Errorf("write %d bytes at %d of log %d: %w", end-s.bytes, s.bytes, s.base, err)
+	}
+	f.SetDirty(true)
+	p.h.Probe().Mark(host.Event{Name: PointWritten, A: int64(next), B: end - s.bytes})
+	if p.durable() {
+		if err := p.syncLog(f, s.base); err != nil {
+			return err
+		}
+		p.h.Probe().Mark(host.Event{Name: PointSynced, A: int64(next)})
+	}
+	p.publish(s, g, end)
+	p.h.Probe().Mark(host.Event{Name: PointAcknowledged, A: int64(next)})
+	return nil
+}
+
+func (p *Partition) syncLog(f *openfiles.Handle, base Cursor) error {
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync log %d: %w", base, err)
+	}
+	f.SetDirty(false)
+	return nil
+}
+
+// publish makes a group visible that is as durable as the mode says.
+func (p *Partition) publish(s *segment, g *payload, end int64) {
+	outOfOrder := Cursor(-1)
+	p.mutex.Lock()
+	invariant.Check(s == p.active() && s.next == g.first, "a group follows the one before it")
+	position := s.bytes
+	for i, size := range g.sizes {
+		if s.add(position, size, g.times[i], p.config.IndexBytes) {
+			outOfOrder = s.next - 1
+		}
+		position += size
+	}
+	s.bytes = end
+	s.peak = max(s.peak, s.newest)
+	p.visible = s.next
+	p.unsynced = !p.durable()
+	p.grown.Broadcast()
+	p.mutex.Unlock()
+	if outOfOrder >= 0 {
+		p.h.Probe().Mark(host.Event{Name: PointOutOfOrder, A: int64(outOfOrder)})
+	}
+}
+
+// segmentFor returns the segment that takes the group, which may be a new one.
+func (p *Partition) segmentFor(g *payload) (*segment, error) {
+	p.mutex.Lock()
+	s, end := p.active(), endOf(p.segments)
+	p.mutex.Unlock()
+	if s != nil && !s.empty() && (g.roll || p.full(s, int64(len(g.buffer)))) {
+		if err := p.seal(s); err != nil {
+			return nil, err
+		}
+		s = nil
+	}
+	if s != nil {
+		return s, nil
+	}
+	return p.create(end)
+}
+
+// full reports whether a segment may not take so many bytes more.
+func (p *Partition) full(s *segment, bytes int64) bool {
+	bytes += 2*p.config.PadBytes + message.HeaderBytes
+	return s.bytes+bytes > p.config.SegmentBytes || p.h.Elapsed()-s.began >= p.config.SegmentAge ||
+		int64(len(s.index))+p.config.itemsOf(bytes) > int64(p.config.IndexItemsMax)
+}
+
+// create makes the log of a new segment. Its name is durable before anything in it is acknowledged.
+func (p *Partition) create(base Cursor) (*segment, error) {
+	key := openfiles.Key{Dir: p.place.Name, Name: fileName(base, logSuffix)}
+	f, err := p.place.Files.Open(key, func() (host.File, error) { return p.place.Dir.Create(key.Name) })
+	if err != nil {
+		return nil, fmt.Errorf("create log %d: %w", base, err)
+	}
+	f.Release()
+	if err := p.place.Dir.SyncDir(); err != nil {
+		return nil, fmt.Errorf("sync directory after log %d was created: %w", base, err)
+	}
+	s := &segment{base: base, next: base, began: p.h.Elapsed()}
+	p.mutex.Lock()
+	if n := len(p.segments); n > 0 {
+		s.peak = p.segments[n-1].peak
+	}
+	p.segments = append(p.segments[:len(p.segments):len(p.segments)], s)
+	p.mutex.Unlock()
+	p.h.Probe().Mark(host.Event{Name: PointCreated, A: int64(base)})
+	return s, nil
+}
+
+// roll has the open segment sealed and an empty one made, since retention only removes what is sealed. It does not wait.
+func (p *Partition) roll() {
+	commits, err := p.committer()
+	if err != nil {
+		return
+	}
+	g, _, ok := commits.Enter()
+	if !ok {
+		return // something is being written: it rolls by itself, or next time
+	}
+	g.roll = true
+	p.join(g)
+	commits.Leave(1)
+}
+
+// Sync makes durable what was written so far, in the mode interval. Its owner calls it at intervals.
+func (p *Partition) Sync() {
+	p.mutex.Lock()
+	s := p.active()
+	if p.state != open || !p.unsynced || s == nil {
+		p.mutex.Unlock()
+		return
+	}
+	base := s.base
+	p.unsynced = false
+	p.mutex.Unlock()
+	f, err := p.file(base, logSuffix)
+	if err == nil {
+		f.SetDirty(false) // what is written meanwhile says so again
+		if err = f.Sync(); err != nil {
+			err = fmt.Errorf("sync log %d: %w", base, err)
+		}
+		f.Release()
+	}
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.h.Probe().Mark(host.Event{Name: PointSyncAtOnce, A: int64(base)})
+}

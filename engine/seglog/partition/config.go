@@ -1,0 +1,124 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lakebed/engine/host"
+	"lakebed/engine/seglog/message"
+)
+
+// Cursor and Time are those of messages.
+type (
+	Cursor = message.Cursor
+	Time   = message.Time
+)
+
+// The classes of failure that a caller may branch on.
+var (
+	ErrOutcomeUnknown = errors.New("outcome unknown")
+	ErrFailed         = errors.New("partition has failed")
+	ErrClosed         = errors.New("partition is closed")
+	ErrTrimmed        = errors.New("removed by retention")
+	ErrBeyond         = errors.New("beyond the end")
+	ErrCorrupt        = errors.New("corrupt segment")
+	ErrTooLarge       = errors.New("message too large")
+	ErrUnavailable    = errors.New("not readable now")
+)
+
+// Points of a partition. A is a cursor, B bytes or a count.
+const (
+	PointWritten       host.Point = "seglog.written"         // a group is in the log, not yet synced
+	PointSynced        host.Point = "seglog.synced"          // and synced, not yet visible
+	PointAcknowledged  host.Point = "seglog.acknowledged"    // a group is visible, its appenders are not yet told
+	PointSealing       host.Point = "seglog.sealing"         // the log of a full segment is synced
+	PointIndexWritten  host.Point = "seglog.index-written"   // its index files are synced, not yet renamed
+	PointSealed        host.Point = "seglog.sealed"          // the segment is sealed
+	PointCreated       host.Point = "seglog.created"         // a new log is there
+	PointFailed        host.Point = "seglog.failed"          // fail-stop
+	PointRestored      host.Point = "seglog.restored"        // and back
+	PointSalvaging     host.Point = "seglog.salvaging"       // what is whole of a log has been copied, not yet renamed
+	PointSalvaged      host.Point = "seglog.salvaged"        // and is sealed
+	PointTornTail      host.Point = "seglog.torn-tail"       // a log ended in bytes that are no record; B: how many
+	PointAdopted       host.Point = "seglog.adopted"         // an empty log was taken over
+	PointGap           host.Point = "seglog.gap"             // cursors are missing between two segments
+	PointRemoving      host.Point = "seglog.removing"        // retention is about to remove a segment
+	PointRemoved       host.Point = "seglog.removed"         // and has
+	PointIndexUnusable host.Point = "seglog.index-unusable"  // an index block could not be used: the log was scanned
+	PointMissingIndex  host.Point = "seglog.missing-index"   // a segment that is not the newest was not sealed
+	PointOutOfOrder    host.Point = "seglog.out-of-order"    // a message is older than one before it in its segment
+	PointSyncAtOnce    host.Point = "seglog.interval-synced" // the sync at an interval
+)
+
+// SyncMode says when appends are acknowledged.
+type SyncMode string
+
+// The sync modes, from the safest to none.
+const (
+	SyncAlways   SyncMode = "always"   // each append is synced by itself, before it is acknowledged
+	SyncGroup    SyncMode = "group"    // one sync for all that came meanwhile, before they are acknowledged
+	SyncInterval SyncMode = "interval" // acknowledged when written; the owner calls Sync at intervals
+	SyncNever    SyncMode = "never"    // acknowledged when written; synced only when a segment is sealed
+)
+
+// Config holds a partition's settings.
+type Config struct {
+	Sync          SyncMode
+	GroupBytesMax int64 // bound on what one commit writes, soft by one append
+
+	SegmentBytes  int64         // a log is at most so long
+	SegmentAge    time.Duration // and takes appends for so long, at most
+	IndexItemsMax int           // and has at most so many index items
+	IndexBytes    int64         // of log between two index items; 1: an item for each message
+
+	MessageBytesMax int   // longest payload
+	BatchBytesMax   int64 // longest append of several messages, headers included
+	PadBytes        int64 // what is synced ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
+	ReadChunkBytes  int   // what a read asks of the disk at once
+}
+
+// DefaultConfig returns the settings for a real disk.
+func DefaultConfig() Config {
+	return Config{
+		Sync: SyncGroup, GroupBytesMax: 1 << 20,
+		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10,
+		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,
+	}
+}
+
+// Validate reports the first setting that cannot work.
+func (c Config) Validate() error {
+	switch c.Sync {
+	case SyncAlways, SyncGroup, SyncInterval, SyncNever:
+	default:
+		return fmt.Errorf("sync mode %q: want always, group, interval or never", c.Sync)
+	}
+	group := c.groupBytesMax()
+	switch {
+	case c.GroupBytesMax < 1 || c.MessageBytesMax < 1 || c.ReadChunkBytes < message.HeaderBytes || c.IndexBytes < 1:
+		return fmt.Errorf("group size %d, longest message %d, read chunk %d and bytes between index items %d: must be positive, a chunk holds a header",
+			c.GroupBytesMax, c.MessageBytesMax, c.ReadChunkBytes, c.IndexBytes)
+	case c.BatchBytesMax < message.Size(c.MessageBytesMax):
+		return fmt.Errorf("longest append %d: must hold the longest message, %d bytes", c.BatchBytesMax, message.Size(c.MessageBytesMax))
+	case c.SegmentAge <= 0:
+		return fmt.Errorf("segment age %v: must be positive", c.SegmentAge)
+	case c.PadBytes != 0 && c.PadBytes != 512 && c.PadBytes != 4096:
+		return fmt.Errorf("padding to %d bytes: want 0, 512 or 4096", c.PadBytes)
+	case c.SegmentBytes < group || c.SegmentBytes > 1<<40:
+		return fmt.Errorf("segment size %d: must hold the largest group, %d bytes, and be below a terabyte", c.SegmentBytes, group)
+	case int64(c.IndexItemsMax) < c.itemsOf(group) || c.IndexItemsMax > 1<<26:
+		return fmt.Errorf("index items %d: must be enough for the largest group, %d, and below 2^26", c.IndexItemsMax, c.itemsOf(group))
+	}
+	return nil
+}
+
+// groupBytesMax is the most that one commit writes.
+func (c *Config) groupBytesMax() int64 {
+	return c.GroupBytesMax + c.BatchBytesMax + 2*c.PadBytes + message.HeaderBytes
+}
+
+// itemsOf bounds the index items that so many bytes of log bring.
+func (c *Config) itemsOf(bytes int64) int64 {
+	return bytes/max(c.IndexBytes, message.HeaderBytes) + 1
+}

@@ -1,0 +1,320 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lakebed/engine/host"
+	"lakebed/engine/openfiles"
+	"lakebed/engine/seglog/message"
+)
+
+// Place says where a partition lives and what it shares with others.
+type Place struct {
+	Name  string // of the partition, for messages and as the directory's name among the open files
+	Dir   host.Dir
+	Files *openfiles.Cache
+	// Failed is told, once, of a failure after which nothing more is written until Restore. It must not block.
+	Failed func(error)
+}
+
+// Partition is one partition of a topic.
+type Partition struct {
+	h      host.Host
+	group  host.Group
+	place  Place
+	config Config
+
+	mutex     host.Mutex
+	grown     host.Cond // messages became visible, or none will
+	segments  []*segment
+	visible   Cursor // behind the last message that reads show
+	state     state
+	failure   error
+	commits   *host.GroupCommit[*payload] // nil: nothing was appended yet
+	undecided []*outcome                  // of the groups whose appenders wait, the oldest first
+	busySince time.Duration               // a commit is under way since then; zero: none
+	unsynced  bool                        // the open segment holds what no sync has reached
+	doomed    []*segment                  // removed by retention, but not yet from the directory
+	partial   bool                        // the directory could not be looked through to its end
+
+	next Cursor // of the next append; guarded by the open group
+}
+
+// state is what a partition can do.
+type state uint8
+
+const (
+	open state = iota
+	failed
+	closed
+)
+
+// Message is what is appended.
+type Message struct {
+	Payload []byte // a LogGroupList
+	Time    Time   // its largest time
+}
+
+// NewMessage checks a payload and takes its time out of it.
+func NewMessage(payload []byte) (Message, error) {
+	t, err := message.NewestTime(payload)
+	return Message{Payload: payload, Time: t}, err
+}
+
+// Open looks through the directory, settles what a crash has left there, and is then ready for appends and reads. If that
+// cannot be done the partition has failed from the start (Err): what could be read of it is served, and Restore tries
+// again. The partition's tasks start below g.
+func Open(h host.Host, g host.Group, place Place, config Config) *Partition {
+	p := &Partition{h: h, group: g, place: place, config: config, mutex: h.NewMutex("partition")}
+	p.grown = g.NewCond(p.mutex)
+	segments, err := p.recover()
+	p.install(segments)
+	if err != nil {
+		p.partial = true
+		p.fail(fmt.Errorf("open partition %s: %w", place.Name, err))
+	}
+	return p
+}
+
+// endOf is the cursor behind the last message of segments.
+func endOf(segments []*segment) Cursor {
+	if n := len(segments); n > 0 {
+		return segments[n-1].next
+	}
+	return 0
+}
+
+// install takes up what recover found.
+func (p *Partition) install(segments []*segment) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.segments = segments
+	setPeaks(segments)
+	p.visible, p.partial, p.doomed = endOf(segments), false, nil
+	p.state, p.failure, p.commits, p.busySince, p.unsynced = open, nil, nil, 0, false
+	p.grown.Broadcast()
+}
+
+// Append appends messages, which get cursors one after the other, and returns the first. It answers when they are as
+// durable as the mode says.
+func (p *Partition) Append(messages []Message) (Cursor, error) {
+	if err := p.checkSizes(messages); err != nil {
+		return 0, err
+	}
+	for {
+		commits, err := p.committer()
+		if err != nil {
+			return 0, err
+		}
+		group, _, ok := commits.Enter()
+		if !ok {
+			if err := commits.AwaitRoom(); err != nil {
+				return 0, p.refusal(err)
+			}
+			continue
+		}
+		first, before := p.next, len(group.buffer)
+		for i := range messages {
+			group.add(p.next, &messages[i])
+			p.next++
+		}
+		told := p.join(group)
+		commits.Leave(int64(len(group.buffer) - before))
+		return first, told.wait()
+	}
+}
+
+func (p *Partition) checkSizes(messages []Message) error {
+	total := int64(0)
+	for i := range messages {
+		if n := len(messages[i].Payload); n > p.config.MessageBytesMax {
+			return fmt.Errorf("payload of %d bytes, more than %d: %w", n, p.config.MessageBytesMax, ErrTooLarge)
+		}
+		total += message.Size(len(messages[i].Payload))
+	}
+	if len(messages) == 0 || total > p.config.BatchBytesMax {
+		return fmt.Errorf("%d messages of %d bytes together, want one at least and at most %d bytes: %w",
+			len(messages), total, p.config.BatchBytesMax, ErrTooLarge)
+	}
+	return nil
+}
+
+// committer returns what commits, and starts it at the first append.
+func (p *Partition) committer() (*host.GroupCommit[*payload], error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.state != open {
+		return nil, p.refusalLocked()
+	}
+	if p.commits == nil {
+		p.next = endOf(p.segments)
+		limit := p.config.GroupBytesMax
+		if p.config.Sync == SyncAlways {
+			limit = 1 // one append fills a group
+		}
+		p.commits = host.NewGroupCommit(p.h, p.group, host.GroupCommitConfig[*payload]{
+			Name: "commit", Limit: limit, Payloads: [3]*payload{{}, {}, {}}, Commit: p.commit, Settle: p.settle,
+		})
+	}
+	return p.commits, nil
+}
+
+// durable reports whether what is acknowledged is synced.
+func (p *Partition) durable() bool {
+	return p.config.Sync == SyncAlways || p.config.Sync == SyncGroup
+}
+
+// refusal is the answer to an append of which nothing was stored.
+func (p *Partition) refusal(err error) error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.state == open {
+		return err // the process stops
+	}
+	return p.refusalLocked()
+}
+
+func (p *Partition) refusalLocked() error {
+	if p.state == closed {
+		return fmt.Errorf("partition %s: %w", p.place.Name, ErrClosed)
+	}
+	return fmt.Errorf("partition %s: %w: %w", p.place.Name, ErrFailed, p.failure)
+}
+
+// active is the segment that takes appends, or nil. The mutex is held.
+func (p *Partition) active() *segment {
+	if n := len(p.segments); n > 0 && !p.segments[n-1].sealed {
+		return p.segments[n-1]
+	}
+	return nil
+}
+
+// fail stops all writing. Only the first failure counts.
+func (p *Partition) fail(err error) {
+	p.mutex.Lock()
+	first := p.state == open
+	if first {
+		p.state, p.failure = failed, err
+		p.grown.Broadcast()
+	}
+	commits := p.commits
+	p.mutex.Unlock()
+	if !first {
+		return
+	}
+	if commits != nil {
+		commits.Fail(err)
+	}
+	p.h.Probe().Mark(host.Event{Name: PointFailed, Extra: p.place.Name})
+	p.place.Failed(err)
+}
+
+// Err is the failure that has stopped the partition, or nil.
+func (p *Partition) Err() error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.failure
+}
+
+// Overdue stops a partition whose commit is under way for longer than patience, and frees who waits for it: what the
+// commit was to store is of unknown outcome.
+func (p *Partition) Overdue(patience time.Duration) bool {
+	p.mutex.Lock()
+	since := p.busySince
+	p.mutex.Unlock()
+	if since == 0 || p.h.Elapsed()-since <= patience {
+		return false
+	}
+	p.GiveUp(fmt.Errorf("a commit takes longer than %v", patience))
+	return true
+}
+
+// GiveUp stops all writing, as a failure does, and frees who waits.
+func (p *Partition) GiveUp(err error) {
+	p.fail(err)
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, o := range p.undecided {
+		o.decide(p.answer(o, err))
+	}
+	p.undecided = p.undecided[:0]
+}
+
+// Restore takes a partition that has failed back into service: it settles what the failure left, as after a crash. It
+// waits for a commit that hangs.
+func (p *Partition) Restore() error {
+	p.mutex.Lock()
+	commits, was := p.commits, p.state
+	p.mutex.Unlock()
+	if was != failed {
+		return nil
+	}
+	if commits != nil {
+		commits.End()
+		p.mutex.Lock()
+		p.commits = nil
+		p.mutex.Unlock()
+	}
+	p.forgetFiles()
+	segments, err := p.recover()
+	if err != nil {
+		return fmt.Errorf("restore partition %s: %w", p.place.Name, err)
+	}
+	if end := endOf(segments); end < p.visible && p.durable() {
+		return fmt.Errorf("restore partition %s: it ends at cursor %d, and messages up to %d were acknowledged: %w",
+			p.place.Name, end, p.visible, ErrCorrupt)
+	}
+	p.install(segments)
+	p.h.Probe().Mark(host.Event{Name: PointRestored, A: int64(p.visible), Extra: p.place.Name})
+	return nil
+}
+
+// forgetFiles has the files opened anew: a failed sync of an old handle must not be told to those who use it from now on.
+func (p *Partition) forgetFiles() {
+	p.mutex.Lock()
+	segments := p.segments
+	p.mutex.Unlock()
+	for _, s := range segments {
+		p.forget(s.base)
+	}
+}
+
+func (p *Partition) forget(base Cursor) {
+	for _, suffix := range []string{logSuffix, indexSuffix, timesSuffix} {
+		p.place.Files.Forget(openfiles.Key{Dir: p.place.Name, Name: fileName(base, suffix)})
+	}
+}
+
+// file returns an open file of a segment, in use until Release.
+func (p *Partition) file(base Cursor, suffix string) (*openfiles.Handle, error) {
+	key := openfiles.Key{Dir: p.place.Name, Name: fileName(base, suffix)}
+	return p.place.Files.Open(key, func() (host.File, error) { return p.place.Dir.Open(key.Name) })
+}
+
+// Close refuses what was not begun, waits for what was, and seals the open segment, so that the next start need not look
+// for its end. Reads must have ended.
+func (p *Partition) Close() error {
+	p.mutex.Lock()
+	was, commits := p.state, p.commits
+	p.state = closed
+	p.grown.Broadcast()
+	p.mutex.Unlock()
+	if commits != nil {
+		commits.Fail(ErrClosed)
+		commits.End()
+	}
+	p.mutex.Lock()
+	a, failure := p.active(), p.failure
+	p.mutex.Unlock()
+	var err error
+	if was == open && failure == nil && a != nil && !a.empty() {
+		err = p.seal(a)
+	}
+	p.forgetFiles()
+	if err != nil && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("close partition %s: %w", p.place.Name, err)
+	}
+	return nil
+}

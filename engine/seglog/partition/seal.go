@@ -1,0 +1,88 @@
+package partition
+
+import (
+	"fmt"
+
+	"lakebed/engine/host"
+	"lakebed/internal/invariant"
+)
+
+// seal ends a segment: its log is durable, then its index files, which say so. It runs in the committing task, or when
+// that has ended.
+func (p *Partition) seal(s *segment) error {
+	f, err := p.file(s.base, logSuffix)
+	if err != nil {
+		return fmt.Errorf("open log %d: %w", s.base, err)
+	}
+	err = p.syncLog(f, s.base)
+	f.Release()
+	if err != nil {
+		return err
+	}
+	p.h.Probe().Mark(host.Event{Name: PointSealing, A: int64(s.base)})
+	sealed, err := p.writeIndexes(s)
+	if err != nil {
+		return err
+	}
+	p.mutex.Lock()
+	last := len(p.segments) - 1
+	invariant.Check(p.segments[last] == s, "the newest segment is sealed")
+	p.segments = append(p.segments[:last:last], sealed)
+	setPeaks(p.segments)
+	p.unsynced = false
+	p.mutex.Unlock()
+	return nil
+}
+
+// writeIndexes writes the index files of a segment whose log is durable, and returns it as a sealed one.
+func (p *Partition) writeIndexes(s *segment) (*segment, error) {
+	index := encodeIndex(p.header(s, kindIndex, len(s.index)), s.index)
+	times := encodeIndex(p.header(s, kindTimes, len(s.times)), s.times)
+	// The index comes last: a segment that has one has both.
+	for _, file := range []struct {
+		suffix  string
+		content []byte
+	}{{timesSuffix, times}, {indexSuffix, index}} {
+		if err := p.writeFresh(fileName(s.base, file.suffix)+host.UnfinishedSuffix, file.content); err != nil {
+			return nil, fmt.Errorf("write %s: %w", fileName(s.base, file.suffix), err)
+		}
+	}
+	p.h.Probe().Mark(host.Event{Name: PointIndexWritten, A: int64(s.base)})
+	for _, suffix := range []string{timesSuffix, indexSuffix} {
+		name := fileName(s.base, suffix)
+		if err := p.place.Dir.Rename(name+host.UnfinishedSuffix, name); err != nil {
+			return nil, fmt.Errorf("rename %s: %w", name, err)
+		}
+	}
+	if err := p.place.Dir.SyncDir(); err != nil {
+		return nil, fmt.Errorf("sync directory after segment %d was sealed: %w", s.base, err)
+	}
+	p.h.Probe().Mark(host.Event{Name: PointSealed, A: int64(s.base), B: s.bytes})
+	return &segment{
+		base: s.base, next: s.next, bytes: s.bytes, newest: s.newest, sealed: true,
+		indexItems: len(s.index), timesItems: len(s.times),
+	}, nil
+}
+
+func (p *Partition) header(s *segment, kind indexKind, items int) indexHeader {
+	return indexHeader{kind: kind, base: s.base, next: s.next, logBytes: s.bytes, newest: s.newest, items: items}
+}
+
+// writeFresh writes a file of this name, in the place of what may be left of one, and syncs it.
+func (p *Partition) writeFresh(name string, content []byte) error {
+	if err := p.place.Files.Reserve(); err != nil {
+		return err
+	}
+	defer p.place.Files.Give()
+	f, err := host.CreateFresh(p.place.Dir, name)
+	if err != nil {
+		return err
+	}
+	if err = host.WriteFullAt(f, content, 0); err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
