@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -37,6 +36,7 @@ type Partition struct {
 	busySince time.Duration               // a commit is under way since then; zero: none
 	unsynced  bool                        // the open segment holds what no sync has reached
 	doomed    []*segment                  // removed by retention, but not yet from the directory
+	sound     bool                        // nothing had failed when it was closed
 	partial   bool                        // the directory could not be looked through to its end
 
 	next Cursor // of the next append; guarded by the open group
@@ -198,6 +198,8 @@ func (p *Partition) fail(err error) {
 	if first {
 		p.state, p.failure = failed, err
 		p.grown.Broadcast()
+	} else if p.state == closed && err != ErrClosed && p.failure == nil {
+		p.failure = err // what was under way when it was closed
 	}
 	commits := p.commits
 	p.mutex.Unlock()
@@ -293,27 +295,34 @@ func (p *Partition) file(base Cursor, suffix string) (*openfiles.Handle, error) 
 	return p.place.Files.Open(key, func() (host.File, error) { return p.place.Dir.Open(key.Name) })
 }
 
-// Close refuses what was not begun, waits for what was, and seals the open segment, so that the next start need not look
-// for its end. Reads must have ended.
-func (p *Partition) Close() error {
+// Stop refuses what is not begun, and wakes those who wait for messages. It does not wait. Close follows.
+func (p *Partition) Stop() {
 	p.mutex.Lock()
-	was, commits := p.state, p.commits
-	p.state = closed
-	p.grown.Broadcast()
+	if p.state != closed {
+		p.sound = p.state == open
+		p.state = closed
+		p.grown.Broadcast()
+	}
+	commits := p.commits
 	p.mutex.Unlock()
 	if commits != nil {
 		commits.Fail(ErrClosed)
-		commits.End()
 	}
-	p.mutex.Lock()
-	a, failure := p.active(), p.failure
-	p.mutex.Unlock()
+}
+
+// Close stops the partition, waits for what was begun, and seals the open segment, so that the next start need not look
+// for its end. Other calls must have ended.
+func (p *Partition) Close() error {
+	p.Stop()
+	if p.commits != nil {
+		p.commits.End()
+	}
 	var err error
-	if was == open && failure == nil && a != nil && !a.empty() {
+	if a := p.active(); p.sound && p.failure == nil && a != nil && !a.empty() {
 		err = p.seal(a)
 	}
 	p.forgetFiles()
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if err != nil {
 		return fmt.Errorf("close partition %s: %w", p.place.Name, err)
 	}
 	return nil

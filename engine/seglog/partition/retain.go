@@ -15,10 +15,11 @@ type Keep struct {
 
 // Retain removes the oldest sealed segments that are not to be kept, one after the other, each for good before the next:
 // a crash leaves no gap. If the newest segment is as old it is sealed, and goes the next time: its name tells the next
-// cursor until there is another. Retain returns how many segments went. Retain and Restore are called one at a time.
+// cursor until there is another. Retain returns how many segments went. It also works after a failure, since a full disk needs
+// it most. Retain and Restore are called one at a time.
 func (p *Partition) Retain(keep Keep) (int, error) {
 	p.mutex.Lock()
-	if p.state != open {
+	if p.state == closed || p.partial {
 		p.mutex.Unlock()
 		return 0, nil
 	}

@@ -1,0 +1,120 @@
+package seglog
+
+import (
+	"errors"
+	"fmt"
+
+	"lakebed/engine/host"
+	"lakebed/engine/seglog/partition"
+)
+
+// Placed says where messages went.
+type Placed struct {
+	Partition int
+	First     Cursor // of the first; the others follow it
+}
+
+// Append appends messages, each a LogGroupList, to a partition of a topic: the one that is named, or with Balanced one
+// that the store chooses. They get cursors one after the other. It answers when they are as durable as the mode says.
+func (s *Store) Append(name string, number int, payloads ...[]byte) (Placed, error) {
+	if err := s.enter(); err != nil {
+		return Placed{}, err
+	}
+	defer s.leave()
+	messages, err := s.check(payloads)
+	if err != nil {
+		return Placed{}, err
+	}
+	t, err := s.topic(name)
+	if err != nil {
+		return Placed{}, err
+	}
+	if number == Balanced {
+		return s.appendAnywhere(t, messages)
+	}
+	if number < 0 || number >= len(t.members) {
+		return Placed{}, fmt.Errorf("partition %d of topic %s, which has %d: %w", number, name, len(t.members), ErrNoPartition)
+	}
+	m := t.members[number]
+	log, err := s.writable(m)
+	if err != nil {
+		return Placed{}, err
+	}
+	first, err := log.Append(messages)
+	return Placed{Partition: number, First: first}, ejection(err)
+}
+
+// check looks at messages before anything is done with them.
+func (s *Store) check(payloads [][]byte) ([]partition.Message, error) {
+	messages := make([]partition.Message, len(payloads))
+	for i, payload := range payloads {
+		m, err := partition.NewMessage(payload)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		if s.config.FutureMax > 0 {
+			limit := (int64(s.h.Now()) + int64(s.config.FutureMax)) / int64(s.config.TimeUnit)
+			if m.Time > Time(limit) {
+				return nil, fmt.Errorf("message %d has the time %d, after %d, which is %v from now: %w", i, m.Time, limit, s.config.FutureMax, ErrInvalid)
+			}
+		}
+		messages[i] = m
+	}
+	return messages, nil
+}
+
+// ejection marks the refusal of a partition that has failed: nothing was stored, and its directory is out of service.
+func ejection(err error) error {
+	if errors.Is(err, partition.ErrFailed) && !errors.Is(err, ErrOutcomeUnknown) {
+		return fmt.Errorf("%w: %w", ErrEjected, err)
+	}
+	return err
+}
+
+// writable is a member's log, if its directory is in service.
+func (s *Store) writable(m *member) (*partition.Partition, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch {
+	case m.volume.ejected != nil:
+		return nil, fmt.Errorf("volume %s: %w: %w", m.volume.name, ErrEjected, m.volume.ejected)
+	case m.log == nil:
+		return nil, fmt.Errorf("%w: %w", ErrEjected, s.absentLocked(m))
+	}
+	return m.log, nil
+}
+
+// appendAnywhere lets the partitions in service take turns, until one does not refuse, each asked once. Only a refusal lets
+// another one be tried: what may have been stored must not be stored twice.
+func (s *Store) appendAnywhere(t *topic, messages []partition.Message) (Placed, error) {
+	err := ErrNoDirectory
+	for asked := range t.members {
+		m, log := s.takeTurn(t)
+		if m == nil {
+			break
+		}
+		first, refused := log.Append(messages)
+		if refused = ejection(refused); !errors.Is(refused, ErrEjected) {
+			if asked > 0 && refused == nil {
+				s.h.Probe().Mark(host.Event{Name: PointElsewhere, A: int64(m.number), B: int64(first)})
+			}
+			return Placed{Partition: m.number, First: first}, refused
+		}
+		err = refused
+	}
+	return Placed{}, fmt.Errorf("topic %s: %w", t.name, err)
+}
+
+// takeTurn returns the next of a topic's partitions that is in service, or nil.
+func (s *Store) takeTurn(t *topic) (*member, *partition.Partition) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for i := range t.members {
+		m := t.members[(t.turn+i)%len(t.members)]
+		if m.log != nil && m.volume.ejected == nil {
+			t.turn = (m.number + 1) % len(t.members)
+			return m, m.log
+		}
+	}
+	return nil, nil
+}

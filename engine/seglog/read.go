@@ -1,0 +1,56 @@
+package seglog
+
+import (
+	"time"
+
+	"lakebed/engine/seglog/partition"
+)
+
+// with calls f with a partition.
+func (s *Store) with(name string, number int, f func(*partition.Partition) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	log, err := s.log(name, number)
+	if err != nil {
+		return err
+	}
+	return f(log)
+}
+
+// Read returns messages of a partition from a cursor on; see partition.Read. The batch must be released.
+func (s *Store) Read(name string, number int, from Cursor, limits Limits) (b Batch, err error) {
+	err = s.with(name, number, func(log *partition.Partition) error {
+		b, err = log.Read(from, limits)
+		return err
+	})
+	return b, err
+}
+
+// Seek returns the cursor of a partition's first message with that time or a later one; see partition.Seek.
+func (s *Store) Seek(name string, number int, t Time) (c Cursor, err error) {
+	err = s.with(name, number, func(log *partition.Partition) error {
+		c, err = log.Seek(t)
+		return err
+	})
+	return c, err
+}
+
+// Bounds returns the cursors of a partition's first message and of the next one to come.
+func (s *Store) Bounds(name string, number int) (first, next Cursor, err error) {
+	err = s.with(name, number, func(log *partition.Partition) error {
+		first, next = log.Bounds()
+		return nil
+	})
+	return first, next, err
+}
+
+// Await waits until a partition has a message at this cursor, for so long at most, and reports whether it has.
+func (s *Store) Await(name string, number int, c Cursor, patience time.Duration) (there bool, err error) {
+	err = s.with(name, number, func(log *partition.Partition) error {
+		there = log.Await(c, patience)
+		return nil
+	})
+	return there, err
+}

@@ -1,0 +1,301 @@
+package seglog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"lakebed/engine/host"
+	"lakebed/engine/openfiles"
+	"lakebed/engine/seglog/partition"
+)
+
+// Store is a node's segment log.
+type Store struct {
+	h      host.Host
+	config Config
+	tasks  host.Group
+	files  *openfiles.Cache
+
+	volumes []*volume // as configured
+
+	mutex   host.Mutex
+	idle    host.Cond // the last call under way has ended
+	topics  map[string]*topic
+	calls   int // under way
+	closing bool
+	making  host.Mutex // one topic is made or changed at a time
+}
+
+// topic is one kind of data. Its members are fixed when it is made.
+type topic struct {
+	name     string
+	settings settings // guarded by the store's mutex
+	members  []*member
+	turn     int // of balanced appends; guarded by the store's mutex
+}
+
+// Open opens the data directories. One that cannot be opened is ejected from the start, and looked at again like any
+// other. The store's tasks start in a group of its own below g.
+func Open(h host.Host, g host.Group, config Config) (*Store, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("open segment log: %w", err)
+	}
+	tasks := g.New("seglog")
+	s := &Store{
+		h: h, config: config, tasks: tasks,
+		files: openfiles.New(h, g.New("seglog-files"), config.FilesMax), // lasts until the last partition is closed
+		mutex: h.NewMutex("seglog"), making: h.NewMutex("seglog-topics"), topics: map[string]*topic{},
+	}
+	s.idle = tasks.NewCond(s.mutex)
+	for _, name := range config.Volumes {
+		v := &volume{store: s, name: name, upkeep: h.NewMutex("upkeep"), changed: tasks.NewCond(s.mutex)}
+		s.volumes = append(s.volumes, v)
+	}
+	for _, v := range s.volumes {
+		err := v.open()
+		if errors.Is(err, host.ErrLocked) {
+			return nil, errors.Join(fmt.Errorf("open volume %s: %w", v.name, err), s.unlock())
+		}
+		if err != nil {
+			v.eject(fmt.Errorf("open: %w", err))
+		}
+	}
+	for _, v := range s.volumes {
+		if v.dir == nil {
+			continue
+		}
+		if err := s.discover(v); err != nil {
+			v.eject(err)
+		}
+	}
+	s.startTasks()
+	return s, nil
+}
+
+func (s *Store) startTasks() {
+	for _, v := range s.volumes {
+		s.tasks.Go("keep-"+v.name, v.keep)
+		if s.config.Partition.Sync == partition.SyncInterval {
+			s.tasks.Go("sync-"+v.name, v.syncAtIntervals)
+		}
+	}
+	s.tasks.Go("watch", s.watch)
+}
+
+// watch finds commits that hang. It asks nothing of any disk.
+func (s *Store) watch() {
+	for s.tasks.Sleep(s.config.WatchInterval) {
+		for _, v := range s.volumes {
+			for _, m := range s.membersOf(v) {
+				if m.log != nil {
+					m.log.Overdue(s.config.CommitPatience)
+				}
+			}
+		}
+	}
+}
+
+// discover takes up what a volume holds: topics that were not known, and partitions that were not opened.
+func (s *Store) discover(v *volume) error {
+	entries, err := v.dir.List()
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Dir || checkTopicName(e.Name) != nil {
+			continue
+		}
+		dir, err := v.dir.Sub(e.Name)
+		if err != nil {
+			return fmt.Errorf("topic %s: %w", e.Name, err)
+		}
+		found, ok, err := readSettings(dir, e.Name)
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.adopt(found)
+		}
+	}
+	var first error
+	for _, m := range s.membersOf(v) {
+		if m.log == nil {
+			if err := s.openMember(m.member); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+// adopt takes up a topic's settings if they are newer than what is known.
+func (s *Store) adopt(found settings) *topic {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	t := s.topics[found.Name]
+	if t != nil {
+		if found.Version > t.settings.Version && slices.Equal(found.Volumes, t.settings.Volumes) {
+			t.settings = found
+		}
+		return t
+	}
+	t = &topic{name: found.Name, settings: found}
+	for number, name := range found.Volumes {
+		m := &member{topic: t, number: number, volume: s.volumeOf(name)}
+		t.members = append(t.members, m)
+	}
+	s.topics[found.Name] = t
+	return t
+}
+
+// volumeOf is the volume of this name. One that is not configured any more counts as one that is out of service.
+func (s *Store) volumeOf(name string) *volume {
+	for _, v := range s.volumes {
+		if v.name == name {
+			return v
+		}
+	}
+	return &volume{store: s, name: name, ejected: errors.New("it is not configured")}
+}
+
+// openMember opens a partition. Its directory must be there: one that is missing was lost with what it held.
+func (s *Store) openMember(m *member) error {
+	name := m.topic.name
+	dir, err := m.volume.dir.Sub(name)
+	if err != nil {
+		return fmt.Errorf("topic %s: %w", name, err)
+	}
+	entries, err := dir.List()
+	if err != nil {
+		return fmt.Errorf("list partitions of topic %s: %w", name, err)
+	}
+	number := strconv.Itoa(m.number)
+	if !slices.ContainsFunc(entries, func(e host.Info) bool { return e.Dir && e.Name == number }) {
+		s.mutex.Lock()
+		m.lost = fmt.Errorf("directory of partition %s is missing: what it held is lost: %w", m.name(), ErrUnavailable)
+		s.mutex.Unlock()
+		s.h.Log(host.Error, "partition is lost", host.F("partition", m.name()))
+		return nil
+	}
+	own, err := dir.Sub(number)
+	if err != nil {
+		return fmt.Errorf("partition %s: %w", m.name(), err)
+	}
+	log := partition.Open(s.h, s.tasks, partition.Place{Name: m.name(), Dir: own, Files: s.files, Failed: m.volume.eject}, s.config.Partition)
+	s.mutex.Lock()
+	m.log = log
+	s.mutex.Unlock()
+	return log.Err()
+}
+
+// opened is a member with its log at that moment.
+type opened struct {
+	*member
+	log *partition.Partition
+}
+
+// membersOf lists a volume's partitions, by topic and number.
+func (s *Store) membersOf(v *volume) []opened {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var all []opened
+	for _, name := range host.SortedKeys(s.topics) {
+		for _, m := range s.topics[name].members {
+			if m.volume == v {
+				all = append(all, opened{m, m.log})
+			}
+		}
+	}
+	return all
+}
+
+// keepOf is what retention leaves of a topic now.
+func (s *Store) keepOf(t *topic) partition.Keep {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	keep := partition.Keep{BytesMax: t.settings.RetentionBytes}
+	if period := t.settings.RetentionNanos; period > 0 {
+		if oldest := int64(s.h.Now()) - period; oldest > 0 {
+			keep.From = Time(oldest / int64(s.config.TimeUnit))
+		}
+	}
+	return keep
+}
+
+// Retain has retention look at once at every directory.
+func (s *Store) Retain() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	var all []error
+	for _, v := range s.volumes {
+		all = append(all, v.retain())
+	}
+	return errors.Join(all...)
+}
+
+// enter begins a call. Leave must follow, unless it fails.
+func (s *Store) enter() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closing {
+		return ErrClosed
+	}
+	s.calls++
+	return nil
+}
+
+func (s *Store) leave() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.calls--; s.calls == 0 {
+		s.idle.Broadcast()
+	}
+}
+
+// Close ends the store: calls under way end, appends that have not begun are refused, open segments are sealed. It waits
+// for a disk that hangs.
+func (s *Store) Close() error {
+	s.mutex.Lock()
+	s.closing = true
+	for _, v := range s.volumes {
+		v.changed.Broadcast()
+	}
+	s.mutex.Unlock()
+	s.eachLog(func(log *partition.Partition) { log.Stop() })
+	s.mutex.Lock()
+	for s.calls > 0 {
+		s.idle.WaitFor(time.Hour) // the group is not stopped yet: a call that ends wakes
+	}
+	s.mutex.Unlock()
+	s.tasks.Stop()
+	s.tasks.Wait()
+	var all []error
+	s.eachLog(func(log *partition.Partition) { all = append(all, log.Close()) })
+	all = append(all, s.files.Close(), s.unlock())
+	return errors.Join(all...)
+}
+
+func (s *Store) eachLog(f func(*partition.Partition)) {
+	for _, v := range s.volumes {
+		for _, m := range s.membersOf(v) {
+			if m.log != nil {
+				f(m.log)
+			}
+		}
+	}
+}
+
+func (s *Store) unlock() error {
+	for _, v := range s.volumes {
+		if v.unlock != nil {
+			v.unlock()
+			v.unlock = nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,399 @@
+package seglog_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"lakebed/engine/host"
+	"lakebed/engine/seglog"
+	"lakebed/sim"
+)
+
+// TestBalancedAppendsSpreadEvenly over the partitions of all directories, a named one gets its own, and a restart finds
+// topic and messages again.
+func TestBalancedAppendsSpreadEvenly(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 5}); err != nil {
+			return err
+		}
+		counts, err := fill(h, s, 50)
+		if err != nil {
+			return err
+		}
+		for number := range 5 {
+			if counts[number] != 10 {
+				return fmt.Errorf("messages by partition: %v", counts)
+			}
+		}
+		placed, err := s.Append(topic, 3, payload(now(h), "one"), payload(now(h), "two"))
+		if err != nil || placed != (seglog.Placed{Partition: 3, First: 10}) {
+			return fmt.Errorf("placed at %+v: %w", placed, err)
+		}
+		return nil
+	}, func(_ host.Host, s *seglog.Store) error {
+		topics, err := s.Topics()
+		if err != nil || len(topics) != 1 || topics[0].Name != topic || topics[0].Retention.Period != 72*time.Hour {
+			return fmt.Errorf("topics %+v: %w", topics, err)
+		}
+		var volumes []string
+		for _, p := range topics[0].Partitions {
+			volumes = append(volumes, p.Volume)
+		}
+		if !slices.Equal(volumes, []string{"disk0", "disk1", "disk2", "disk0", "disk1"}) {
+			return fmt.Errorf("partitions are in %v", volumes)
+		}
+		first, texts, err := all(s, 3)
+		if err != nil || first != 0 || len(texts) != 12 || texts[11] != "two" {
+			return fmt.Errorf("partition 3 begins at %d and holds %q: %w", first, texts, err)
+		}
+		return nil
+	})
+}
+
+// TestWrongCallsChangeNothing and say what is wrong.
+func TestWrongCallsChangeNothing(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 2}); err != nil {
+			return err
+		}
+		appended := func(name string, number int, payloads ...[]byte) error {
+			_, err := s.Append(name, number, payloads...)
+			return err
+		}
+		read := func(number int, c seglog.Cursor) error {
+			_, err := s.Read(topic, number, c, seglog.Limits{})
+			return err
+		}
+		good := payload(now(h), "")
+		for name, c := range map[string]struct{ got, want error }{
+			"a topic twice":           {s.CreateTopic(topic, seglog.TopicConfig{}), seglog.ErrTopicExists},
+			"a name with a slash":     {s.CreateTopic("a/b", seglog.TopicConfig{}), seglog.ErrInvalid},
+			"a hidden name":           {s.CreateTopic("..", seglog.TopicConfig{}), seglog.ErrInvalid},
+			"too many partitions":     {s.CreateTopic("b", seglog.TopicConfig{Partitions: 10_001}), seglog.ErrInvalid},
+			"less than a segment":     {s.CreateTopic("b", seglog.TopicConfig{Retention: seglog.Retention{BytesMax: 1}}), seglog.ErrInvalid},
+			"an unknown topic":        {appended("b", 0, good), seglog.ErrNoTopic},
+			"an unknown partition":    {appended(topic, 2, good), seglog.ErrNoPartition},
+			"no list of groups":       {appended(topic, 0, []byte("text")), seglog.ErrMalformed},
+			"one bad of two":          {appended(topic, 0, good, nil), seglog.ErrMalformed},
+			"nothing":                 {appended(topic, 0), seglog.ErrTooLarge},
+			"a long message":          {appended(topic, 0, payload(1, string(make([]byte, 1000)))), seglog.ErrTooLarge},
+			"tomorrow's message":      {appended(topic, 0, payload(now(h)+86_400_000, "")), seglog.ErrInvalid},
+			"a read behind the end":   {read(0, 1), seglog.ErrBeyond},
+			"a read before the start": {read(0, -1), seglog.ErrBeyond},
+		} {
+			if !errors.Is(c.got, c.want) {
+				t.Errorf("%s: %v, want %v", name, c.got, c.want)
+			}
+		}
+		if _, next, err := s.Bounds(topic, 0); next != 0 || err != nil {
+			t.Errorf("the partition has %d messages: %v", next, err)
+		}
+		return nil
+	})
+}
+
+// ejections are ways in which a directory stops working.
+var ejections = map[string]func(op *sim.DiskOp) sim.DiskEffect{
+	"failing": func(op *sim.DiskOp) sim.DiskEffect {
+		if op.Kind == sim.DiskSync || op.Kind == sim.DiskWrite {
+			return sim.DiskEffect{Err: host.ErrIO, MarkClean: true}
+		}
+		return sim.DiskEffect{}
+	},
+	"full": func(op *sim.DiskOp) sim.DiskEffect {
+		if op.Kind == sim.DiskWrite {
+			return sim.DiskEffect{Err: host.ErrNoSpace}
+		}
+		return sim.DiskEffect{}
+	},
+	"read-only": func(op *sim.DiskOp) sim.DiskEffect {
+		if op.Kind != sim.DiskRead && op.Kind != sim.DiskOpen && op.Kind != sim.DiskList {
+			return sim.DiskEffect{Err: fmt.Errorf("read-only file system: %w", host.ErrIO)}
+		}
+		return sim.DiskEffect{}
+	},
+	"slow": func(op *sim.DiskOp) sim.DiskEffect {
+		if op.Kind == sim.DiskSync {
+			return sim.DiskEffect{Delay: 3 * time.Second}
+		}
+		return sim.DiskEffect{}
+	},
+}
+
+// TestABadDirectoryIsEjectedAndComesBack: one that fails, is slow, full or read-only takes no more appends, others do; what
+// it acknowledged is read all the while; when it works again it takes its share, and has lost nothing.
+func TestABadDirectoryIsEjectedAndComesBack(t *testing.T) {
+	for name, effect := range ejections {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.lives(func(h host.Host, s *seglog.Store) error {
+				if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 6}); err != nil {
+					return err
+				}
+				if _, err := fill(h, s, 60); err != nil {
+					return err
+				}
+				b.faults["disk1"] = effect
+				if _, err := s.Append(topic, 1, payload(now(h), "unknown")); !errors.Is(err, seglog.ErrOutcomeUnknown) {
+					return fmt.Errorf("an append to it: %w", err)
+				}
+				if why := s.Ejected()["disk1"]; why == nil || len(s.Ejected()) != 1 {
+					return fmt.Errorf("ejected: %v", s.Ejected())
+				}
+				if _, err := s.Append(topic, 4, payload(now(h), "refused")); !errors.Is(err, seglog.ErrEjected) {
+					return fmt.Errorf("an append to its other partition: %w", err)
+				}
+				counts, err := fill(h, s, 40)
+				if err != nil || counts[1]+counts[4] != 0 || counts[0] < 9 || counts[3] < 9 {
+					return fmt.Errorf("messages by partition while it is out: %v, %w", counts, err)
+				}
+				for _, number := range []int{1, 4} {
+					if _, texts, err := all(s, number); err != nil || len(texts) != 10 {
+						return fmt.Errorf("partition %d has %d messages while it is out: %w", number, len(texts), err)
+					}
+				}
+				h.Root().Sleep(10 * time.Second)
+				if len(s.Ejected()) != 1 {
+					return errors.New("it was taken back and does not work")
+				}
+				delete(b.faults, "disk1")
+				if err := awaitService(h, s, 0); err != nil {
+					return err
+				}
+				if counts, err := fill(h, s, 60); err != nil || counts[1] != 10 || counts[4] != 10 {
+					return fmt.Errorf("messages by partition when it is back: %v, %w", counts, err)
+				}
+				return nil
+			}, func(_ host.Host, s *seglog.Store) error {
+				for number, want := range map[int]int{1: 20, 4: 20} {
+					_, texts, err := all(s, number)
+					unknown := slices.Contains(texts, "unknown")
+					if unknown {
+						want++ // it may have been stored
+					}
+					if err != nil || len(texts) != want || slices.Contains(texts, "refused") || unknown && number != 1 {
+						return fmt.Errorf("partition %d holds %d messages, want %d: %w", number, len(texts), want, err)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestADirectoryThatHangsFreesItsAppenders: they are told that the outcome is unknown, and balanced appends go on.
+func TestADirectoryThatHangsFreesItsAppenders(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 3}); err != nil {
+			return err
+		}
+		b.faults["disk1"] = func(op *sim.DiskOp) sim.DiskEffect { return sim.DiskEffect{Stuck: op.Kind == sim.DiskSync} }
+		tasks := h.Root().New("appenders")
+		for i := range 5 {
+			tasks.Go("appender", func() {
+				_, err := s.Append(topic, 1, payload(now(h), fmt.Sprint(i)))
+				if !errors.Is(err, seglog.ErrOutcomeUnknown) && !errors.Is(err, seglog.ErrEjected) {
+					t.Errorf("append %d: %v", i, err)
+				}
+			})
+		}
+		before := h.Elapsed()
+		tasks.Wait()
+		if took := h.Elapsed() - before; took > 2*time.Second {
+			return fmt.Errorf("appenders were freed after %v", took)
+		}
+		if _, err := fill(h, s, 20); err != nil {
+			return err
+		}
+		delete(b.faults, "disk1")
+		b.node.Disk("disk1").Unstick()
+		if err := awaitService(h, s, 0); err != nil {
+			return err
+		}
+		_, err := s.Append(topic, 1, payload(now(h), "again"))
+		return err
+	})
+}
+
+// TestADirectoryThatIsGoneAtTheStartComesBack: until then its partitions say that they cannot be asked, never that nothing
+// is there.
+func TestADirectoryThatIsGoneAtTheStartComesBack(t *testing.T) {
+	b := newBench(t)
+	b.before[2] = func() {
+		b.faults["disk1"] = func(*sim.DiskOp) sim.DiskEffect { return sim.DiskEffect{Err: host.ErrIO} }
+	}
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 3}); err != nil {
+			return err
+		}
+		_, err := fill(h, s, 30)
+		return err
+	}, func(h host.Host, s *seglog.Store) error {
+		if _, _, err := s.Bounds(topic, 1); !errors.Is(err, seglog.ErrUnavailable) {
+			return fmt.Errorf("a partition of it: %w", err)
+		}
+		if err := s.CreateTopic("other", seglog.TopicConfig{}); !errors.Is(err, seglog.ErrUnavailable) {
+			return fmt.Errorf("a new topic: %w", err)
+		}
+		if counts, err := fill(h, s, 30); err != nil || counts[1] != 0 {
+			return fmt.Errorf("messages by partition: %v, %w", counts, err)
+		}
+		delete(b.faults, "disk1")
+		if err := awaitService(h, s, 0); err != nil {
+			return err
+		}
+		if _, texts, err := all(s, 1); err != nil || len(texts) != 10 {
+			return fmt.Errorf("%d messages when it is back: %w", len(texts), err)
+		}
+		return nil
+	})
+}
+
+// TestAnEmptyDirectoryIsNotTakenForNew: cursors would begin anew, and consumers would take other messages for theirs.
+func TestAnEmptyDirectoryIsNotTakenForNew(t *testing.T) {
+	b := newBench(t)
+	b.before[2] = func() { b.node.Disk("disk1").Replace(0) }
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 3}); err != nil {
+			return err
+		}
+		_, err := fill(h, s, 9)
+		return err
+	}, func(h host.Host, s *seglog.Store) error {
+		if _, err := s.Read(topic, 1, 0, seglog.Limits{}); !errors.Is(err, seglog.ErrUnavailable) {
+			return fmt.Errorf("a read: %w", err)
+		}
+		if _, err := s.Append(topic, 1, payload(now(h), "")); !errors.Is(err, seglog.ErrEjected) {
+			return fmt.Errorf("an append: %w", err)
+		}
+		counts, err := fill(h, s, 10)
+		if counts[1] != 0 {
+			return fmt.Errorf("messages by partition: %v", counts)
+		}
+		return err
+	})
+}
+
+// TestRetentionRemovesByTimeAndBySize: within a look, what is older than the period is gone, the rest is there, and no
+// partition is larger than its bound; and cursors go on when everything was removed, also over a restart.
+func TestRetentionRemovesByTimeAndBySize(t *testing.T) {
+	b := newBench(t)
+	const bound = 20_000
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		config := seglog.TopicConfig{Partitions: 1, Retention: seglog.Retention{Period: time.Minute, BytesMax: bound}}
+		if err := s.CreateTopic(topic, config); err != nil {
+			return err
+		}
+		const perSecond = 3
+		for second := range 100 {
+			for i := range perSecond {
+				if _, err := s.Append(topic, 0, payload(now(h), fmt.Sprint(second*perSecond+i, string(make([]byte, 40))))); err != nil {
+					return err
+				}
+			}
+			h.Root().Sleep(time.Second)
+		}
+		if err := s.Retain(); err != nil {
+			return err
+		}
+		stats, err := s.Topics()
+		if err != nil {
+			return err
+		}
+		p := stats[0].Partitions[0]
+		for _, segment := range p.Segments {
+			if age := now(h) - segment.Newest; segment.Sealed && age > 60_000 {
+				return fmt.Errorf("segment %d is %d ms old", segment.Base, age)
+			}
+		}
+		if p.First == 0 || p.Next != 300 || p.First > (300-60*perSecond) {
+			return fmt.Errorf("messages %d to %d are there, and %d are younger than a minute", p.First, p.Next, 60*perSecond)
+		}
+		for range 400 {
+			if _, err := s.Append(topic, 0, payload(now(h), string(make([]byte, 60)))); err != nil {
+				return err
+			}
+		}
+		if err := s.Retain(); err != nil {
+			return err
+		}
+		if stats, err = s.Topics(); err != nil {
+			return err
+		}
+		total := int64(0)
+		for _, segment := range stats[0].Partitions[0].Segments {
+			total += segment.Bytes
+		}
+		if total > bound || total < bound/3 {
+			return fmt.Errorf("%d bytes are left, the bound is %d", total, bound)
+		}
+		h.Root().Sleep(2 * time.Minute)
+		first, next, err := s.Bounds(topic, 0)
+		if err != nil || first != 700 || next != 700 {
+			return fmt.Errorf("after a quiet time there are messages %d to %d: %w", first, next, err)
+		}
+		return nil
+	}, func(h host.Host, s *seglog.Store) error {
+		placed, err := s.Append(topic, 0, payload(now(h), "next"))
+		if err != nil || placed.First != 700 {
+			return fmt.Errorf("the next message is at %d, want 700: %w", placed.First, err)
+		}
+		if err := s.SetRetention(topic, seglog.Retention{Period: time.Hour}); err != nil {
+			return err
+		}
+		return nil
+	}, func(_ host.Host, s *seglog.Store) error {
+		stats, err := s.Topics()
+		if err != nil || stats[0].Retention != (seglog.Retention{Period: time.Hour}) {
+			return fmt.Errorf("retention is %+v: %w", stats[0].Retention, err)
+		}
+		return nil
+	})
+}
+
+// TestAwaitWakesAtTheMessage and when the time is over, and when the store closes.
+func TestAwaitWakesAtTheMessage(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 1}); err != nil {
+			return err
+		}
+		h.Root().New("producer").Go("producer", func() {
+			h.Root().Sleep(time.Second)
+			if _, err := s.Append(topic, 0, payload(now(h), "")); err != nil {
+				t.Error(err)
+			}
+		})
+		before := h.Elapsed()
+		if there, err := s.Await(topic, 0, 0, time.Minute); !there || err != nil || h.Elapsed()-before > 2*time.Second {
+			return fmt.Errorf("there: %v after %v: %w", there, h.Elapsed()-before, err)
+		}
+		if there, err := s.Await(topic, 0, 1, time.Minute); there || err != nil || h.Elapsed()-before < time.Minute {
+			return fmt.Errorf("there: %v after %v: %w", there, h.Elapsed()-before, err)
+		}
+		h.Root().New("consumer").Go("consumer", func() {
+			if there, _ := s.Await(topic, 0, 1, 100*time.Hour); there {
+				t.Error("there is a second message")
+			}
+		})
+		h.Root().Sleep(time.Second)
+		return nil
+	})
+}
+
+// TestADirectoryInUseIsRefused: two stores on one directory would both be its only writer.
+func TestADirectoryInUseIsRefused(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, _ *seglog.Store) error {
+		if _, err := seglog.Open(h, h.Root().New("second"), b.config); !errors.Is(err, host.ErrLocked) {
+			return fmt.Errorf("a second store: %w", err)
+		}
+		return nil
+	})
+}
