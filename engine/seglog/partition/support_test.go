@@ -230,6 +230,7 @@ func (l *log) retain(p *partition.Partition, keep partition.Keep) (int, error) {
 // life is one life of a partition in a world.
 type life struct {
 	h     host.Host
+	dir   host.Dir
 	p     *partition.Partition
 	files *openfiles.Cache
 }
@@ -246,7 +247,7 @@ func begin(h host.Host, config partition.Config) (*life, error) {
 	if err := d.SyncDir(); err != nil {
 		return nil, err
 	}
-	l := &life{h: h, files: openfiles.New(h, h.Root(), 3)}
+	l := &life{h: h, dir: dir, files: openfiles.New(h, h.Root(), 3)}
 	l.p = partition.Open(h, h.Root(), partition.Place{Name: "0", Dir: dir, Files: l.files, Failed: func(error) {}}, config)
 	return l, l.p.Err()
 }
