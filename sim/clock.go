@@ -47,14 +47,19 @@ func floorDiv(a, b int64) int64 {
 // elapsed is the time since the world began, as the node's clock has it.
 func (n *Node) elapsed() time.Duration {
 	c := &n.clock
-	if c.ppm == 0 {
-		return n.world.now + c.gained
-	}
-	if !c.seen {
+	if c.ppm != 0 && !c.seen {
 		c.seen = true
 		n.world.effect(EffectClockDrift)
 	}
-	return n.world.now + c.gained + gain(n.world.now-c.since, c.ppm)
+	return n.world.now + c.ahead(n.world.now)
+}
+
+// ahead is what the clock has gained on the world's time by now.
+func (c *clock) ahead(now time.Duration) time.Duration {
+	if c.ppm == 0 {
+		return c.gained
+	}
+	return c.gained + gain(now-c.since, c.ppm)
 }
 
 // worldTime is when the node's clock will show this much, in the world's time, if its rate stays as it is.

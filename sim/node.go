@@ -243,6 +243,11 @@ func (n *Node) receiveDelay() time.Duration {
 	return n.slowReceiveDelay
 }
 
+// Clock is what the node's wall clock shows. Looking at it from outside counts for nothing.
+func (n *Node) Clock() host.Wall {
+	return host.Wall(n.world.wallStart + int64(n.world.now+n.clock.ahead(n.world.now)+n.clockOffset))
+}
+
 func (n *Node) wall() host.Wall {
 	if n.clockJumped {
 		n.clockJumped = false

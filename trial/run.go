@@ -91,6 +91,11 @@ func Run(o Options) Result {
 		defer t.world.Release()
 		return t.runAll()
 	}
+	if o.Scenario.Segments != nil {
+		t := newSegments(o)
+		defer t.world.Release()
+		return t.runAll()
+	}
 	t := newRun(o)
 	defer t.world.Release()
 	return t.runAll()

@@ -45,6 +45,7 @@ const (
 	PointReadmitted  host.Point = "seglog.readmitted"
 	PointProbeFailed host.Point = "seglog.probe-failed" // an ejected directory does not work yet
 	PointElsewhere   host.Point = "seglog.elsewhere"    // an append that one partition refused went to another
+	PointLooking     host.Point = "seglog.looking"      // retention has read the clock, and is about to look; A: the time
 	PointRetained    host.Point = "seglog.retained"     // retention has looked at a directory; A: segments that went
 	PointTopicMade   host.Point = "seglog.topic-made"
 )

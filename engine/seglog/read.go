@@ -40,8 +40,8 @@ func (s *Store) Seek(name string, number int, t Time) (c Cursor, err error) {
 // Bounds returns the cursors of a partition's first message and of the next one to come.
 func (s *Store) Bounds(name string, number int) (first, next Cursor, err error) {
 	err = s.with(name, number, func(log *partition.Partition) error {
-		first, next = log.Bounds()
-		return nil
+		first, next, err = log.Bounds()
+		return err
 	})
 	return first, next, err
 }

@@ -214,11 +214,13 @@ func (s *Store) membersOf(v *volume) []opened {
 
 // keepOf is what retention leaves of a topic now.
 func (s *Store) keepOf(t *topic) partition.Keep {
+	now := s.h.Now()
+	s.h.Probe().Mark(host.Event{Name: PointLooking, A: int64(now)})
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	keep := partition.Keep{BytesMax: t.settings.RetentionBytes}
 	if period := t.settings.RetentionNanos; period > 0 {
-		if oldest := int64(s.h.Now()) - period; oldest > 0 {
+		if oldest := int64(now) - period; oldest > 0 {
 			keep.From = Time(oldest / int64(s.config.TimeUnit))
 		}
 	}

@@ -279,11 +279,17 @@ func (s *Store) describe(t *topic) TopicStats {
 	for i, log := range logs {
 		if log != nil {
 			one := &stats.Partitions[i]
-			one.First, one.Next = log.Bounds()
+			one.First, one.Next, one.Ejected = bounds(log, one.Ejected)
 			one.Segments = log.Segments()
 		}
 	}
 	return stats
+}
+
+// bounds are a partition's, and why they are not known, or why its directory is out of service.
+func bounds(log *partition.Partition, ejected error) (first, next Cursor, err error) {
+	first, next, err = log.Bounds()
+	return first, next, errors.Join(ejected, err)
 }
 
 // Ejected lists the directories that are out of service, with the reasons.

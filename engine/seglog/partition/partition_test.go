@@ -223,7 +223,10 @@ func TestRotIsAnErrorAndNoGap(t *testing.T) {
 			if suffix != ".log" {
 				return l.check(life.p)
 			}
-			first, end := life.p.Bounds()
+			first, end, err := life.p.Bounds()
+			if err != nil {
+				return err
+			}
 			bad := 0
 			for c := first; c < end; c++ {
 				b, err := life.p.Read(c, partition.Limits{Messages: 1})

@@ -208,10 +208,13 @@ func (p *Partition) searchFile(base Cursor, suffix string, items int, key uint64
 }
 
 // Bounds are the cursors of the first message that is there and of the next one to come.
-func (p *Partition) Bounds() (first, next Cursor) {
+func (p *Partition) Bounds() (first, next Cursor, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return p.firstLocked(), p.visible
+	if p.partial {
+		return 0, 0, fmt.Errorf("bounds of partition %s: %w: %w", p.place.Name, ErrUnavailable, p.failure)
+	}
+	return p.firstLocked(), p.visible, nil
 }
 
 // Await waits until there is a message at this cursor, for so long at most. It reports whether there is; not when the
@@ -243,11 +246,14 @@ func (p *Partition) Seek(t Time) (Cursor, error) {
 	}
 }
 
-// seek does one attempt. With an error it returns a cursor of the segment that it looked into.
+// seek does one attempt. With an error it returns a cursor of the segment that it looked into, or -1.
 func (p *Partition) seek(t Time) (Cursor, error) {
 	at, err := p.locateTime(t)
-	if err != nil || at.segment.base == at.end {
-		return at.end, err
+	if err != nil {
+		return -1, err
+	}
+	if at.segment.base == at.end {
+		return at.end, nil
 	}
 	base := at.segment.base
 	if at.segment.sealed {

@@ -91,7 +91,10 @@ func (l *log) append(p *partition.Partition, count int) error {
 
 // read returns all that is there, from the first message on.
 func read(p *partition.Partition) (first partition.Cursor, payloads [][]byte, err error) {
-	first, end := p.Bounds()
+	first, end, err := p.Bounds()
+	if err != nil {
+		return first, nil, err
+	}
 	for c := first; c < end; {
 		b, err := p.Read(c, partition.Limits{Messages: 5, Bytes: 300})
 		if err != nil {
