@@ -65,6 +65,7 @@ func (d *dir) Create(name string) (host.File, error) {
 		return nil, d.finish(DiskCreate, path, err)
 	}
 	f := d.process.adopt(d.volume, inner, path)
+	f.touch()
 	return f, d.finish(DiskCreate, path, nil)
 }
 
@@ -116,6 +117,12 @@ func (d *dir) List() ([]host.Info, error) {
 	}
 	entries, err := d.inner.List()
 	return entries, d.finish(DiskList, d.path, err)
+}
+
+func (d *dir) Modified(name string) (host.Wall, error) {
+	d.process.enter()
+	at, err := d.inner.Modified(name)
+	return host.Wall(at), err
 }
 
 func (d *dir) SyncDir() error {

@@ -8,6 +8,7 @@ import (
 	"lakebed/engine/host"
 	"lakebed/engine/openfiles"
 	"lakebed/engine/seglog"
+	"lakebed/engine/seglog/message"
 	"lakebed/engine/seglog/partition"
 	"lakebed/faults"
 	"lakebed/sim/disk"
@@ -114,10 +115,8 @@ func (d *segmentsDraw) drawPartition(s *Scenario, r *rand.Rand) {
 	p.SegmentBytes = p.GroupBytesMax + p.BatchBytesMax + 2*p.PadBytes + int64(1+r.IntN(12))<<10
 	p.SegmentAge = time.Duration(100+r.IntN(1500)) * time.Millisecond
 	p.IndexBytes = []int64{1, 200, 1000, 4000}[r.IntN(4)]
-	p.IndexItemsMax = int(p.SegmentBytes/21) + 1
-	if r.IntN(2) == 0 { // full before the log is, where there are many
-		p.IndexItemsMax -= r.IntN(100)
-	}
+	group := p.GroupBytesMax + p.BatchBytesMax + 2*p.PadBytes + message.HeaderBytes
+	p.IndexItemsMax = int(group/max(p.IndexBytes, message.HeaderBytes)) + 1 + r.IntN(60) // full before the log is, sometimes
 	p.ReadChunkBytes = 256 << r.IntN(5)
 }
 

@@ -79,6 +79,14 @@ func ReadPastCache(f File, p []byte, off int64) (int, error) {
 	return f.ReadAt(p, off)
 }
 
+// Modified is when the content of a file was last written, where the machine can tell; see Dater.
+func Modified(d Dir, name string) (Wall, error) {
+	if dater, ok := d.(Dater); ok {
+		return dater.Modified(name)
+	}
+	return 0, fmt.Errorf("when %s was written is not known here: %w", name, ErrNotExist)
+}
+
 func stuckAfter(stuck int, n int64) int {
 	if n > 0 {
 		return 0

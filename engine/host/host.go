@@ -125,6 +125,13 @@ type Dir interface {
 	Usage() (free, total int64, err error)
 }
 
+// Dater is what a Dir may offer besides: when the content of a file was last written, as the machine's clock showed then. It
+// is a hint and no more: a copy or a restore sets it anew, a clock that is set makes it jump, and a crash may set it back.
+// Asked for through Modified.
+type Dater interface {
+	Modified(name string) (Wall, error)
+}
+
 // Info describes one entry of a directory.
 type Info struct {
 	Name string

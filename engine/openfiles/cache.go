@@ -81,7 +81,7 @@ func (c *Cache) Open(key Key, open func() (host.File, error)) (*Handle, error) {
 			}
 			continue
 		}
-		if room, err := c.makeRoom(); err != nil {
+		if room, err := c.makeRoom(1); err != nil {
 			return nil, err
 		} else if room {
 			return c.open(key, open)
@@ -127,9 +127,9 @@ func (c *Cache) open(key Key, open func() (host.File, error)) (*Handle, error) {
 	return f, nil
 }
 
-// makeRoom says whether one more file fits now. If not, it has closed one or waited, and everything may have changed.
-func (c *Cache) makeRoom() (bool, error) {
-	if c.inHand < c.max {
+// makeRoom says whether so many more files fit now. If not, it has closed one or waited, and everything may have changed.
+func (c *Cache) makeRoom(count int) (bool, error) {
+	if c.inHand+count <= c.max {
 		return true, nil
 	}
 	if oldest := c.idle.Front(); oldest != nil {
@@ -218,27 +218,28 @@ func (c *Cache) Forget(key Key) {
 	}
 }
 
-// Reserve takes a place for a file that does not come from this cache. Give must follow.
-func (c *Cache) Reserve() error {
+// Reserve takes places for so many files that do not come from this cache, all at once. Give must follow.
+func (c *Cache) Reserve(count int) error {
+	invariant.Check(count <= c.max, "more files are never opened at once than may be")
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for {
-		room, err := c.makeRoom()
+		room, err := c.makeRoom(count)
 		if err != nil {
 			return err
 		}
 		if room {
-			c.inHand++
+			c.inHand += count
 			return nil
 		}
 	}
 }
 
-// Give gives a place of Reserve back.
-func (c *Cache) Give() {
+// Give gives so many places of Reserve back.
+func (c *Cache) Give(count int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.inHand--
+	c.inHand -= count
 	invariant.Check(c.inHand >= 0, "a place is given back once")
 	c.changed.Broadcast()
 }

@@ -105,10 +105,10 @@ func TestAFileInUseIsNotClosed(t *testing.T) {
 		}
 		first.Release()
 		tasks.Wait()
-		if err := f.cache.Reserve(); err != nil || f.cache.InHand() != 1 {
+		if err := f.cache.Reserve(1); err != nil || f.cache.InHand() != 1 {
 			return fmt.Errorf("a reserved place: %d in hand, %w", f.cache.InHand(), err)
 		}
-		f.cache.Give()
+		f.cache.Give(1)
 		return f.cache.Close()
 	})
 }

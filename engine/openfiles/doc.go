@@ -13,7 +13,8 @@
 // # What it does not promise
 //
 //   - It does not know files that were renamed or removed: Forget says so.
-//   - A task that holds one file while it waits for another can wait for ever. Hold one at a time.
+//   - A task that holds one file while it waits for another can wait for ever. Hold one at a time, or reserve several places
+//     at once.
 //
 // # Tasks
 //

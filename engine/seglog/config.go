@@ -105,6 +105,7 @@ func (c Config) Validate() error {
 		}
 		seen[v] = true
 	}
+	c.Partition.TimeUnit = c.TimeUnit
 	if err := c.Partition.Validate(); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("open segment log: %w", err)
 	}
+	config.Partition.TimeUnit = config.TimeUnit
 	tasks := g.New("seglog")
 	s := &Store{
 		h: h, config: config, tasks: tasks,
@@ -117,9 +118,14 @@ func (s *Store) discover(v *volume) error {
 			return err
 		}
 		if ok {
-			s.adopt(found)
+			if _, err := s.adopt(found); err != nil {
+				return err
+			}
 		}
 	}
+	s.mutex.Lock()
+	v.seen = true
+	s.mutex.Unlock()
 	var first error
 	for _, m := range s.membersOf(v) {
 		if m.log == nil {
@@ -132,15 +138,18 @@ func (s *Store) discover(v *volume) error {
 }
 
 // adopt takes up a topic's settings if they are newer than what is known.
-func (s *Store) adopt(found settings) *topic {
+func (s *Store) adopt(found settings) (*topic, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	t := s.topics[found.Name]
 	if t != nil {
-		if found.Version > t.settings.Version && slices.Equal(found.Volumes, t.settings.Volumes) {
+		if !slices.Equal(found.Volumes, t.settings.Volumes) {
+			return nil, fmt.Errorf("two topics are called %s, one in volumes %q and one in %q: %w", found.Name, found.Volumes, t.settings.Volumes, ErrCorrupt)
+		}
+		if found.Version > t.settings.Version {
 			t.settings = found
 		}
-		return t
+		return t, nil
 	}
 	t = &topic{name: found.Name, settings: found}
 	for number, name := range found.Volumes {
@@ -148,7 +157,7 @@ func (s *Store) adopt(found settings) *topic {
 		t.members = append(t.members, m)
 	}
 	s.topics[found.Name] = t
-	return t
+	return t, nil
 }
 
 // volumeOf is the volume of this name. One that is not configured any more counts as one that is out of service.

@@ -45,7 +45,10 @@ func (s *Store) CreateTopic(name string, c TopicConfig) error {
 	if err := s.writeSettings(&made, volumes); err != nil {
 		return err
 	}
-	t := s.adopt(made)
+	t, err := s.adopt(made)
+	if err != nil {
+		return err
+	}
 	var failures []error
 	for _, m := range t.members {
 		failures = append(failures, s.openMember(m))
@@ -102,10 +105,10 @@ func (s *Store) placesFor(name string, c *TopicConfig) ([]*volume, error) {
 	return volumes[:min(len(volumes), c.Partitions)], nil
 }
 
-// unseenLocked is a volume that was never opened. The mutex is held.
+// unseenLocked is a volume whose topics are not known yet. The mutex is held.
 func (s *Store) unseenLocked() *volume {
 	for _, v := range s.volumes {
-		if v.dir == nil {
+		if !v.seen {
 			return v
 		}
 	}
@@ -135,11 +138,11 @@ func (s *Store) writeSettings(made *settings, volumes []*volume) error {
 	for _, v := range volumes {
 		dir, err := v.dir.Sub(made.Name)
 		if err == nil {
-			err = s.files.Reserve()
+			err = s.files.Reserve(1)
 		}
 		if err == nil {
 			err = host.ReplaceFile(dir, topicFileName, content)
-			s.files.Give()
+			s.files.Give(1)
 		}
 		if err != nil {
 			err = fmt.Errorf("write the file of topic %s in %s: %w: %w", made.Name, v.name, ErrOutcomeUnknown, err)
@@ -182,8 +185,8 @@ func (s *Store) SetRetention(name string, r Retention) error {
 	if err := s.writeSettings(&changed, volumes); err != nil {
 		return err
 	}
-	s.adopt(changed)
-	return nil
+	_, err = s.adopt(changed)
+	return err
 }
 
 // topic finds a topic.

@@ -29,6 +29,7 @@ type volume struct {
 
 	// Guarded by the store's mutex.
 	ejected error // why; nil: in service
+	seen    bool  // its topics are known
 	pause   time.Duration
 }
 
@@ -168,10 +169,10 @@ func (v *volume) probe() error {
 	}
 	s := v.store
 	begin := s.h.Elapsed()
-	if err := s.files.Reserve(); err != nil {
+	if err := s.files.Reserve(1); err != nil {
 		return err
 	}
-	defer s.files.Give()
+	defer s.files.Give(1)
 	f, err := host.CreateFresh(v.dir, probeName)
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)

@@ -16,6 +16,7 @@ type content struct {
 
 	size      int64 // as readers see it
 	mediaSize int64
+	modified  int64 // when it was last written, as its users say
 	cutAt     int64 // the smallest size since the last sync, if below mediaSize; else mediaSize
 }
 

@@ -44,6 +44,15 @@ func appendPaths(paths []PathInfo, f *folder, parent string) []PathInfo {
 	return paths
 }
 
+// Touch says when a durable file was last written, as a copy or a restore would.
+func (d *Disk) Touch(path string, at int64) error {
+	c, err := d.target("touch", path, 0, 1)
+	if err == nil {
+		c.modified = at
+	}
+	return err
+}
+
 // Rot flips a bit (0 to 7) of the byte at offset of a durable file on the media. It is sticky: the same bit reads
 // wrong until its byte is rewritten, and rotting it again changes nothing.
 func (d *Disk) Rot(path string, offset int64, bit uint) error { return d.RotWorn(path, offset, bit, 0) }

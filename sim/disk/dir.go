@@ -150,6 +150,18 @@ func (r *Dir) List() ([]host.Info, error) {
 	return entries, nil
 }
 
+// Modified is what Touch last said of the file of that name. A crash does not change it.
+func (r *Dir) Modified(name string) (int64, error) {
+	if err := r.checkName("ask when it was written", name); err != nil {
+		return 0, err
+	}
+	n := r.node.folder.live[name]
+	if n == nil || n.content == nil {
+		return 0, fmt.Errorf("ask when %q was written: %w", r.join(name), host.ErrNotExist)
+	}
+	return n.content.modified, nil
+}
+
 // SyncDir makes the names in this directory durable.
 func (r *Dir) SyncDir() error {
 	if err := r.check("sync directory", ""); err != nil {

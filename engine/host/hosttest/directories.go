@@ -3,6 +3,7 @@ package hosttest
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"lakebed/engine/host"
 )
@@ -60,6 +61,7 @@ func directories() []Contract {
 			return errors.Join(d.SyncDir(), put(d, "file", "text"), d.SyncDir(), d.Remove("file"), d.SyncDir())
 		})),
 		alone("UsageIsSane", onDir(usage)),
+		alone("AFileIsAsOldAsItsLastWrite", onDir(modified)),
 		inLives("SyncedNamesAreThereInTheNextLife", onDir(makeNames), onDir(findNames)),
 	}
 }
@@ -75,6 +77,28 @@ func listSorted(h host.Host, d host.Dir) error {
 		host.Info{Name: "a", Size: 2}, host.Info{Name: "b", Size: 2}, host.Info{Name: "bb", Dir: true},
 		host.Info{Name: "c.log", Size: 10}))
 	return errors.Join(failures...)
+}
+
+// modified: clocks of file systems tick coarsely, so the moments are compared with some slack.
+func modified(h host.Host, d host.Dir) error {
+	const slack = 100 * time.Millisecond
+	before := h.Now()
+	failure := put(d, "file", "text")
+	first, err := host.Modified(d, "file")
+	h.Root().Sleep(3 * slack)
+	again, second := host.Modified(d, "file")
+	failure = errors.Join(failure, err, second,
+		that(first >= before-host.Wall(slack) && first <= h.Now(), "a file that was written between %d and %d is of %d", before, h.Now(), first),
+		equal("its time after a pause", again, first))
+	f, err := d.Open("file")
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	failure = errors.Join(failure, host.WriteFullAt(f, []byte("x"), 0), f.Close(), d.Rename("file", "moved"))
+	later, err := host.Modified(d, "moved")
+	_, absent := host.Modified(d, "file")
+	return errors.Join(failure, err, that(later > first, "a file that was written again is of %d, as before", later),
+		fails("ask when a file was written that is not there", absent, host.ErrNotExist))
 }
 
 func renameReplaces(h host.Host, d host.Dir) error {

@@ -135,6 +135,18 @@ func (d *dir) List() ([]host.Info, error) {
 	return infos, nil
 }
 
+func (d *dir) Modified(name string) (host.Wall, error) {
+	path, err := d.place(name)
+	if err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, explain(err, "ask when %s was written", path)
+	}
+	return host.Wall(info.ModTime().UnixNano()), nil
+}
+
 func (d *dir) SyncDir() error {
 	if err := syncDirectory(d.path); err != nil {
 		return explain(err, "sync directory %s", d.path)

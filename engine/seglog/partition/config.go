@@ -62,6 +62,19 @@ const (
 	SyncNever    SyncMode = "never"    // acknowledged when written; synced only when a segment is sealed
 )
 
+// TimeRule says how a look-up by time finds its segment.
+type TimeRule string
+
+// The rules.
+const (
+	// ByRecordedTime takes the first segment in which a message of that time or later lies, as its time index says.
+	ByRecordedTime TimeRule = "recorded"
+	// ByModification is the rule of the format's source: the segments in the order in which their logs were last written,
+	// and of these the first that was written at that time or later. It answers wrong where files were copied or the
+	// clock was set, and is there to show that.
+	ByModification TimeRule = "modified"
+)
+
 // Config holds a partition's settings.
 type Config struct {
 	Sync          SyncMode
@@ -76,6 +89,9 @@ type Config struct {
 	BatchBytesMax   int64 // longest append of several messages, headers included
 	PadBytes        int64 // what is synced ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
 	ReadChunkBytes  int   // what a read asks of the disk at once
+
+	TimeRule TimeRule
+	TimeUnit time.Duration // of messages' times; only ByModification asks
 }
 
 // DefaultConfig returns the settings for a real disk.
@@ -84,6 +100,7 @@ func DefaultConfig() Config {
 		Sync: SyncGroup, GroupBytesMax: 1 << 20,
 		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10,
 		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,
+		TimeRule: ByRecordedTime, TimeUnit: time.Second,
 	}
 }
 
@@ -94,8 +111,13 @@ func (c Config) Validate() error {
 	default:
 		return fmt.Errorf("sync mode %q: want always, group, interval or never", c.Sync)
 	}
+	if c.TimeRule != ByRecordedTime && c.TimeRule != ByModification {
+		return fmt.Errorf("time rule %q: want recorded or modified", c.TimeRule)
+	}
 	group := c.groupBytesMax()
 	switch {
+	case c.TimeUnit < 1:
+		return fmt.Errorf("time unit %v: must be positive", c.TimeUnit)
 	case c.GroupBytesMax < 1 || c.MessageBytesMax < 1 || c.ReadChunkBytes < message.HeaderBytes || c.IndexBytes < 1:
 		return fmt.Errorf("group size %d, longest message %d, read chunk %d and bytes between index items %d: must be positive, a chunk holds a header",
 			c.GroupBytesMax, c.MessageBytesMax, c.ReadChunkBytes, c.IndexBytes)

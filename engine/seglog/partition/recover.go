@@ -125,6 +125,31 @@ func (p *Partition) loadHeader(base Cursor, suffix string) (*indexHeader, error)
 // mend makes a sealed segment of a log that has no index files. Of the newest one it keeps what is whole, and copies it:
 // it may be in the page cache only, and count as synced. An older one was synced before the next was made.
 func (p *Partition) mend(base Cursor, newest bool) (*segment, error) {
+	const filesAtOnce = 2 // the log and its copy: two places at once, since who holds one must not wait for another
+	if err := p.place.Files.Reserve(filesAtOnce); err != nil {
+		return nil, err
+	}
+	s, err := p.readAll(base, newest)
+	p.place.Files.Give(filesAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	p.forget(base)
+	if newest && s.empty() {
+		p.h.Probe().Mark(host.Event{Name: PointAdopted, A: int64(base)})
+		s.began = p.h.Elapsed()
+		return s, nil
+	}
+	s.addTime()
+	sealed, err := p.writeIndexes(s)
+	if err == nil {
+		p.h.Probe().Mark(host.Event{Name: PointSalvaged, A: int64(sealed.next), B: sealed.bytes})
+	}
+	return sealed, err
+}
+
+// readAll reads a log, and puts a copy of what is whole of it in its place if it is the newest.
+func (p *Partition) readAll(base Cursor, newest bool) (*segment, error) {
 	var to *copier
 	if newest {
 		to = &copier{p: p, name: fileName(base, logSuffix)}
@@ -136,34 +161,19 @@ func (p *Partition) mend(base Cursor, newest bool) (*segment, error) {
 		p.h.Probe().Mark(host.Event{Name: PointMissingIndex, A: int64(base)})
 	}
 	s, err := p.scan(base, to)
-	if err != nil {
-		return nil, err
+	if err == nil && newest {
+		err = to.finish(base)
 	}
-	if newest {
-		if err := to.finish(base); err != nil {
-			return nil, err
-		}
-		if s.empty() {
-			p.h.Probe().Mark(host.Event{Name: PointAdopted, A: int64(base)})
-			s.began = p.h.Elapsed()
-			return s, nil
-		}
-	}
-	s.addTime()
-	sealed, err := p.writeIndexes(s)
-	if err == nil {
-		p.h.Probe().Mark(host.Event{Name: PointSalvaged, A: int64(sealed.next), B: sealed.bytes})
-	}
-	return sealed, err
+	return s, err
 }
 
 // scan reads a log up to its end, or to the first bytes that are no record of it.
 func (p *Partition) scan(base Cursor, to *copier) (*segment, error) {
-	f, err := p.file(base, logSuffix)
+	f, err := p.place.Dir.Open(fileName(base, logSuffix))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Release()
+	defer f.Close() //nolint:errcheck // it was only read
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -218,16 +228,9 @@ type copier struct {
 }
 
 func (c *copier) begin() error {
-	if err := c.p.place.Files.Reserve(); err != nil {
-		return err
-	}
 	f, err := host.CreateFresh(c.p.place.Dir, c.name+host.UnfinishedSuffix)
-	if err != nil {
-		c.p.place.Files.Give()
-		return err
-	}
 	c.file = f
-	return nil
+	return err
 }
 
 func (c *copier) write(raw []byte) error {
@@ -265,7 +268,6 @@ func (c *copier) finish(base Cursor) error {
 	if err := c.p.place.Dir.Rename(c.name+host.UnfinishedSuffix, c.name); err != nil {
 		return fmt.Errorf("rename the copy: %w", err)
 	}
-	c.p.forget(base)
 	if err := c.p.place.Dir.SyncDir(); err != nil {
 		return fmt.Errorf("sync directory after the copy was renamed: %w", err)
 	}
@@ -277,6 +279,5 @@ func (c *copier) abandon() {
 	if c.file != nil {
 		_ = c.file.Close()
 		c.file = nil
-		c.p.place.Files.Give()
 	}
 }

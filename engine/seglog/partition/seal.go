@@ -70,10 +70,10 @@ func (p *Partition) header(s *segment, kind indexKind, items int) indexHeader {
 
 // writeFresh writes a file of this name, in the place of what may be left of one, and syncs it.
 func (p *Partition) writeFresh(name string, content []byte) error {
-	if err := p.place.Files.Reserve(); err != nil {
+	if err := p.place.Files.Reserve(1); err != nil {
 		return err
 	}
-	defer p.place.Files.Give()
+	defer p.place.Files.Give(1)
 	f, err := host.CreateFresh(p.place.Dir, name)
 	if err != nil {
 		return err
