@@ -2,6 +2,7 @@ package openfiles
 
 import (
 	"container/list"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,9 @@ const (
 	PointEvictedDirty host.Point = "openfiles.evicted-dirty" // after a sync, since it had unsynced bytes
 	PointWaited       host.Point = "openfiles.waited"        // all were in use
 )
+
+// ErrNotSynced says that a file was written to, and the sync before it was closed to make room has failed.
+var ErrNotSynced = errors.New("unsynced bytes may be lost")
 
 // MaxDefault is how many files stay open unless told otherwise: below the limit of 4,096 that many systems set.
 const MaxDefault = 4000
@@ -68,8 +72,8 @@ func (c *Cache) Open(key Key, open func() (host.File, error)) (*Handle, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for {
-		if err := c.takeFailure(key); err != nil {
-			return nil, err
+		if i := c.failureOf(key); i >= 0 {
+			return nil, c.failures[i].err
 		}
 		if f := c.files[key]; f != nil {
 			if !f.opening {
@@ -89,15 +93,9 @@ func (c *Cache) Open(key Key, open func() (host.File, error)) (*Handle, error) {
 	}
 }
 
-// takeFailure returns the failure of this file, once.
-func (c *Cache) takeFailure(key Key) error {
-	for i, f := range c.failures {
-		if f.key == key {
-			c.failures = slices.Delete(c.failures, i, i+1)
-			return f.err
-		}
-	}
-	return nil
+// failureOf is where the failure of this file is among all, or -1.
+func (c *Cache) failureOf(key Key) int {
+	return slices.IndexFunc(c.failures, func(f failure) bool { return f.key == key })
 }
 
 func (c *Cache) use(f *Handle) {
@@ -161,7 +159,7 @@ func (c *Cache) evict(f *Handle) {
 	if c.files[f.key] == f {
 		delete(c.files, f.key)
 		if err != nil {
-			c.failures = append(c.failures, failure{f.key, fmt.Errorf("sync %s/%s before it was closed: %w", f.key.Dir, f.key.Name, err)})
+			c.failures = append(c.failures, failure{f.key, fmt.Errorf("sync %s/%s before it was closed: %w: %w", f.key.Dir, f.key.Name, ErrNotSynced, err)})
 		}
 	}
 	c.changed.Broadcast()
@@ -204,7 +202,9 @@ func (c *Cache) closeDoomed(f *Handle) {
 func (c *Cache) Forget(key Key) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	_ = c.takeFailure(key)
+	if i := c.failureOf(key); i >= 0 {
+		c.failures = slices.Delete(c.failures, i, i+1)
+	}
 	f := c.files[key]
 	if f == nil {
 		return

@@ -7,8 +7,9 @@
 //     wants one more waits until another is given back or can be closed.
 //   - A file in use is never closed. The one to be closed is that which nobody has used for the longest time.
 //   - A file that was written to since its last sync (Dirty) is synced before it is closed to make room: a failed
-//     write-back must be heard by whoever wrote, and a handle that is opened later may not be told. Such a failure is the
-//     answer to the next Open of that file, and nothing of it is tried again.
+//     write-back must be heard by whoever wrote, and a handle that is opened later may not be told. Such a failure
+//     (ErrNotSynced) is the answer to every Open of that file until Forget: the next to open it may be a reader, and it is
+//     the writer who must hear.
 //
 // # What it does not promise
 //

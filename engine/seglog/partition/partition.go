@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -289,10 +290,15 @@ func (p *Partition) forget(base Cursor) {
 	}
 }
 
-// file returns an open file of a segment, in use until Release.
+// file returns an open file of a segment, in use until Release. Whoever finds that a sync has failed meanwhile, a reader
+// perhaps, stops the writing.
 func (p *Partition) file(base Cursor, suffix string) (*openfiles.Handle, error) {
 	key := openfiles.Key{Dir: p.place.Name, Name: fileName(base, suffix)}
-	return p.place.Files.Open(key, func() (host.File, error) { return p.place.Dir.Open(key.Name) })
+	f, err := p.place.Files.Open(key, func() (host.File, error) { return p.place.Dir.Open(key.Name) })
+	if errors.Is(err, openfiles.ErrNotSynced) {
+		p.fail(err)
+	}
+	return f, err
 }
 
 // Stop refuses what is not begun, and wakes those who wait for messages. It does not wait. Close follows.
