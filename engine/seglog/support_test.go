@@ -65,8 +65,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) lives(lives ...func(h host.Host, s *seglog.Store) error) {
 	b.t.Helper()
 	next := 0
-	var start func()
-	start = func() {
+	start := func() {
 		life := lives[next]
 		next++
 		if f := b.before[next]; f != nil {

@@ -18,8 +18,7 @@ func lives(t *testing.T, config partition.Config, between func(n *sim.Node), all
 	t.Helper()
 	w, n := world(3, config)
 	next := 0
-	var start func()
-	start = func() {
+	start := func() {
 		body := all[next]
 		next++
 		n.Start(func(h host.Host) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"time"
 
 	"lakebed/engine/host"
 	"lakebed/engine/openfiles"
@@ -272,14 +271,4 @@ func world(seed uint64, config partition.Config) (*sim.World, *sim.Node) {
 	n := w.NewNode("node")
 	n.Disk(volume).Format(disk.Config{Capacity: 1 << 30, SparesSynced: config.PadBytes == 0})
 	return w, n
-}
-
-// run runs one life of a node and returns what went wrong.
-func run(w *sim.World, n *sim.Node, boot func(h host.Host) error) error {
-	n.Start(boot)
-	v := w.Run(time.Hour)
-	if v.Failed() {
-		return errors.New(v.String())
-	}
-	return n.BootErr()
 }
