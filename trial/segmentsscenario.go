@@ -161,7 +161,7 @@ func segmentsMarks() []host.Point {
 	return []host.Point{
 		partition.PointSealed, partition.PointFailed, partition.PointRestored, partition.PointSalvaged, partition.PointTornTail,
 		partition.PointAdopted, partition.PointRemoved, partition.PointSyncAtOnce, partition.PointOutOfOrder,
-		seglog.PointEjected, seglog.PointReadmitted, seglog.PointProbeFailed, seglog.PointElsewhere,
+		seglog.PointEjected, seglog.PointReadmitted, seglog.PointProbeFailed,
 		openfiles.PointEvicted, openfiles.PointEvictedDirty,
 	}
 }
