@@ -11,3 +11,9 @@ func CheckTopic(b []byte, name string) error {
 	_, err := parseSettings(b, name)
 	return err
 }
+
+// ParseTopic reads a topic's file and says how many partitions it names.
+func ParseTopic(b []byte, name string) (int, error) {
+	s, err := parseSettings(b, name)
+	return len(s.Volumes), err
+}

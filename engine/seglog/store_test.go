@@ -575,3 +575,19 @@ func TestTopicFilesThatAreDamagedAreFound(t *testing.T) {
 		}
 	}
 }
+
+// FuzzTopicFile: any bytes are a topic's settings, or ErrCorrupt.
+func FuzzTopicFile(f *testing.F) {
+	good, err := seglog.EncodeTopic("a", []string{"disk0", "disk1"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("LAKEBED-TOPIC 1 00000000\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n, err := seglog.ParseTopic(b, "a")
+		if err != nil && !errors.Is(err, seglog.ErrCorrupt) || err == nil && n == 0 {
+			t.Fatalf("%d partitions, %v", n, err)
+		}
+	})
+}

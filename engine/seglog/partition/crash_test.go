@@ -148,7 +148,7 @@ func crashConfigs() []partition.Config {
 // for everything by cursor and by time. In the modes interval and never a prefix must be left. LAKEBED_CRASH_ALL has every
 // call and every way tried.
 func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
-	stride, every := 4, false
+	stride, every := 5, false
 	if testing.Short() {
 		stride = 10
 	}
@@ -196,7 +196,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 // partition stops, is restored in the same process, and has all that was acknowledged; so it has after a power cut that
 // drops what was not synced.
 func TestEveryFailedCallLosesNothing(t *testing.T) {
-	stride := 5
+	stride := 8
 	if testing.Short() {
 		stride = 10
 	}
