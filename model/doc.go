@@ -106,5 +106,8 @@
 // CheckRegister is the search for one key of a metadata store: create, compare-and-swap, delete, reads, answers that get
 // lost, sessions that read stale.
 //
+// CheckSegments judges histories of a store of partitioned segments; its comment has the rules. Of partitions that lose what
+// is not synced it judges each epoch, and that of the one before a prefix is left.
+//
 // Nothing here starts a task or keeps state between calls; a History must not be changed while it is checked.
 package model

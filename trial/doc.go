@@ -60,5 +60,17 @@
 //     got an entry it makes the negatives by which a recovery closes the ledger short: some per cent of the trials lose
 //     acknowledged entries in silence. The cookie is the only thing that prevents it. No trial served a wrong value.
 //
+// # Segment logs
+//
+// A scenario with a [segments] section has one node, "store", with several volumes, and clients in its process. A seed draws
+// volumes, partitions, sync mode, the sizes of segments, retention, and the device: one that may spoil synced bytes of a
+// sector that is written again gets a store that pads to sectors.
+//
+//   - Work → heal → restart → verify → stop, as with one bookie. In the end all directories must be in service, everything
+//     must be read, each partition must take an append, and nothing may be left that retention is to remove.
+//   - The history goes to model.CheckSegments. In a mode that does not sync before it acknowledges, every end of the process
+//     and every failure begins an epoch, from which a prefix must be left.
+//   - journal_sync names the sync mode, and then the promise is that of a store that syncs, as the canary needs it.
+//
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial
