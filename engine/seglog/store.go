@@ -113,7 +113,11 @@ func (s *Store) discover(v *volume) error {
 		if err != nil {
 			return fmt.Errorf("topic %s: %w", e.Name, err)
 		}
+		if err := s.files.Reserve(1); err != nil {
+			return err
+		}
 		found, ok, err := readSettings(dir, e.Name)
+		s.files.Give(1)
 		if err != nil {
 			return err
 		}
