@@ -66,7 +66,8 @@
 // volumes, partitions, sync mode, the sizes of segments, retention, and the device: one that may spoil synced bytes of a
 // sector that is written again gets a store that pads to sectors.
 //
-//   - Work → heal → restart → verify → stop, as with one bookie. In the end all directories must be in service, everything
+//   - Work → heal → restart → verify → stop, as with one bookie. In a third of the seeds the store first runs on in the healed
+//     world, and must take its directories back. In the end all directories must be in service, everything
 //     must be read, each partition must take an append, and nothing may be left that retention is to remove.
 //   - The history goes to model.CheckSegments. In a mode that does not sync before it acknowledges, every end of the process
 //     and every failure begins an epoch, from which a prefix must be left.

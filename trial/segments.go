@@ -16,6 +16,13 @@ import (
 	"lakebed/workloads/segments"
 )
 
+// returnLimit is how long a store that runs on in a healed world may take to have its directories back: some pauses of
+// readmission, and what a commit and a probe may take. returnLook is how often its process looks.
+const (
+	returnLimit = 2500 * time.Millisecond
+	returnLook  = 200 * time.Millisecond
+)
+
 // serviceLimit is how long a healed store may take to have all of its directories in service.
 const serviceLimit = 20 * time.Second
 
@@ -31,6 +38,7 @@ type segmentsRun struct {
 	rand     *rand.Rand
 	phase    phase
 	serving  bool
+	returns  bool // the time has come at which the directories must be back
 	findings []Finding
 	verdict  Verdict
 }
@@ -122,7 +130,9 @@ func (t *segmentsRun) boot(h host.Host) error {
 		for i := range t.options.Scenario.Clients {
 			clients.Go("client", segments.NewClient(h, clients, t.lab, store, i, pace, timeUnit).Run)
 		}
-		host.AwaitStop(h.Root())
+		for h.Root().Sleep(returnLook) {
+			t.lookAtReturn(store)
+		}
 		clients.Stop()
 		defer clients.Wait()
 	}
@@ -209,10 +219,32 @@ func (t *segmentsRun) exited(err error, crashed bool) {
 	}
 }
 
-// heal ends the phase of faults. The store goes down once more, in one of the ways there are.
+// heal ends the phase of faults. Some stores run on until their directories must be back.
 func (t *segmentsRun) heal() {
 	t.driver.Heal()
 	t.phase = healed
+	if t.rand.IntN(3) > 0 || !t.node.Running() {
+		t.bringDown()
+		return
+	}
+	t.world.At(returnLimit, func() { t.returns = true })
+	t.world.At(returnLimit+2*returnLook, func() {
+		if t.phase == healed { // else it has ended by itself
+			t.bringDown()
+		}
+	})
+}
+
+// lookAtReturn looks, from within the store's process, whether its directories are back when they must be.
+func (t *segmentsRun) lookAtReturn(store *seglog.Store) {
+	if out := store.Ejected(); t.returns && len(out) > 0 {
+		t.returns = false
+		t.find(Stalled, "ejection", "a directory that works is not taken back", fmt.Sprint(out))
+	}
+}
+
+// bringDown has the store go down once more, in one of the ways there are.
+func (t *segmentsRun) bringDown() {
 	switch {
 	case !t.node.Running():
 		t.phase = verifying
