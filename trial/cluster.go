@@ -133,7 +133,7 @@ func (c *cluster) idle(number int) bool {
 
 // runAll lets the world run from its first event to its verdict.
 func (c *cluster) runAll() Result {
-	limit := c.options.work() + healedLimit
+	limit := c.options.work() + c.options.Reduction.healedLimit()
 	if c.options.Until > 0 {
 		limit = c.options.Until
 	}

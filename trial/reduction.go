@@ -258,6 +258,15 @@ func (r *Reduction) cluster(s *Scenario, d *clusterDraw) {
 	}
 }
 
+// healedLimit is that of every trial, but where clients have their default timeouts: those are several times as long as
+// what is drawn, and a client that finds the rest of a healed world away waits for a few of them at each ledger.
+func (r *Reduction) healedLimit() time.Duration {
+	if r.plain(DrawClients) {
+		return 10 * healedLimit
+	}
+	return healedLimit
+}
+
 // plainNode keeps a bookie's address and that its directories are new.
 func (r *Reduction) plainNode(s *Scenario, drawn *node.Config) node.Config {
 	c := node.DefaultConfig()
