@@ -81,7 +81,7 @@ func (a *app) campaignCommand() *cobra.Command {
 	flags.StringVar(&f.resume, "resume", "", "go on with the campaign of this file of --jsonl, with its options")
 	flags.StringVar(&f.junit, "junit", "", "write the result as JUnit XML to this file too")
 	if a.shrinker != nil {
-		flags.DurationVar(&f.shrink, "shrink-budget", 0, "make failures smaller afterwards, for so long in all; 0 leaves them as they are")
+		flags.DurationVar(&f.shrink, "shrink-budget", shrinkBudgetDefault, "make failures smaller afterwards, for so long in all; 0 leaves them as they are")
 	}
 	flags.StringVar(&f.defect, "defect", "", "run all trials with this planted bug")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
@@ -89,6 +89,9 @@ func (a *app) campaignCommand() *cobra.Command {
 	c.AddCommand(a.mergeCommand())
 	return c
 }
+
+// shrinkBudgetDefault is time enough for most failures, and little beside a campaign that has found some.
+const shrinkBudgetDefault = 30 * time.Second
 
 // formerNames has a flag keep a name that it had.
 func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {

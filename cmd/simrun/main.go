@@ -18,5 +18,6 @@ func main() {
 		out:       os.Stdout,
 		err:       os.Stderr,
 	}
+	app.shrinker = app.shrinkCase
 	os.Exit(app.run(context.Background(), os.Args[1:]))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -114,6 +115,26 @@ func (a *app) shrink(ctx context.Context, f shrinkFlags, target string) error {
 		return errors.Join(a.printJSON(shrunk), err)
 	}
 	return errors.Join(shrunk.WriteText(a.out), err)
+}
+
+// smallSuffix ends the name of a case that a campaign has made smaller.
+const smallSuffix = "-small.json"
+
+// shrinkCase is what a campaign does with the file of a failure: it leaves a smaller one beside it.
+func (a *app) shrinkCase(ctx context.Context, file string) (smaller string, err error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	shrunk, err := campaign.Shrink(ctx, campaign.ShrinkOptions{
+		ReplayOptions: campaign.ReplayOptions{Catalogue: a.catalogue, Target: file},
+		Budget:        shrink.BudgetDefault, Tries: shrink.TriesDefault, Out: strings.TrimSuffix(file, ".json") + smallSuffix,
+		Replays: campaign.ReplaysDefault, ReplayCommand: []string{executable, replayName, "--json"},
+	})
+	if shrunk == nil {
+		return "", err
+	}
+	return shrunk.File, err
 }
 
 // checkersOf are those that must catch a planted bug. None: there is no such bug, or none is named.
