@@ -165,6 +165,18 @@ func (s *sender) handedOver(l *load, refused []*channel.Request) {
 	}
 }
 
+// replaced has bookies that left the ensemble hold nothing up: no add goes to them any more, so that waiting spares neither
+// them nor memory. What they owe still counts towards the limit of adds and the budget. One that comes back is weighed again
+// with its next parcel.
+func (s *sender) replaced(changed protocol.IndexSet, ensemble []ledger.BookieID) {
+	for i, bookie := range ensemble {
+		if l := s.recent[i]; changed.Has(i) && l != nil && l.heavy && l.bookie != bookie {
+			l.heavy = false
+			s.heavy--
+		}
+	}
+}
+
 // heavyBytesNow is how many bytes make a bookie heavy. What is lent to the line of a bookie counts until that lets go, so if the
 // line had all of the client's budget, writers that have nothing to do with the bookie would be as slow as it is. The writers
 // that need it share half of the budget. Writers that owe nothing are not counted: there may be thousands.

@@ -144,6 +144,7 @@ func (w *Writer) do(e *protocol.Effect) {
 		w.snapshot = e.Metadata
 		w.mutex.Unlock()
 		w.problem = problem{} // it was one of bookies that are replaced now
+		w.sender.replaced(e.Set, e.Metadata.Last().Ensemble)
 		w.client.mark(PointEnsembleChanged, w.id, e.Metadata.Last().First, "")
 	case protocol.HandleFailed:
 		w.handleFailed(e)
