@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
@@ -26,31 +28,65 @@ type ids struct {
 	retry     RetryConfig
 	blockSize int64
 
-	mutex host.Mutex
-	next  ledger.ID // [next, end) are ours
-	end   ledger.ID
+	mutex  host.Mutex
+	random *rand.Rand
+	next   ledger.ID // [next, end) are ours
+	end    ledger.ID
+	asking bool      // one task asks the store for a block
+	asked  host.Cond // it has been answered, or has given up
 }
 
-// take returns an id that nobody else is given. Two tasks that both find the block empty take a block each, and the ids
-// of one of them are lost: waiting for each other would cost a caller its deadline.
-func (i *ids) take(s *host.Scope) (ledger.ID, error) {
-	i.mutex.Lock()
-	if i.next < i.end && !i.h.Probe().Perhaps(PointBlockNow) {
-		i.next++
-		defer i.mutex.Unlock()
-		return i.next - 1, nil
+func newIDs(h host.Host, g host.Group, store Store, c LedgersConfig) ids {
+	mutex := h.NewMutex("ledger-ids")
+	return ids{
+		h: h, g: g, store: store, layout: c.Layout, retry: c.Retry, blockSize: int64(c.IDBlock),
+		mutex: mutex, random: h.Rand("ledger-ids/" + c.Name), asked: g.NewCond(mutex),
 	}
-	i.mutex.Unlock()
+}
+
+// take returns an id that nobody else is given. One task at a time asks for a block, and the others wait for what is left
+// of it: asking besides it they would only lose races for the counter to each other, and the block of each winner but one.
+// Each of them waits as long as its own scope lasts. If the one that asks gives up, the next one asks.
+func (i *ids) take(s *host.Scope) (ledger.ID, error) {
+	if id, had, err := i.reserve(s); had || err != nil {
+		return id, err
+	}
 	first, err := i.grant(s)
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.asking = false
+	i.asked.Broadcast()
 	if err != nil {
 		return 0, fmt.Errorf("take ledger ids at %s: %w", i.layout.NextIDKey(), err)
 	}
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
 	if i.next >= i.end {
 		i.next, i.end = first+1, first+ledger.ID(i.blockSize)
 	}
 	return first, nil
+}
+
+// reserve takes one of the ids that are left, waiting while another task asks for more. Without one it is the caller's to
+// ask, and to say when that is over.
+func (i *ids) reserve(s *host.Scope) (id ledger.ID, had bool, err error) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for {
+		if i.next < i.end && !i.h.Probe().Perhaps(PointBlockNow) {
+			i.next++
+			return i.next - 1, true, nil
+		}
+		if !i.asking {
+			i.asking = true
+			return 0, false, nil
+		}
+		ended := s.Err(i.h.Elapsed())
+		if ended == nil && i.asked.WaitFor(untilLook(i.h, s)) == host.Stopping {
+			ended = host.ErrStopping
+		}
+		if ended != nil {
+			return 0, false, fmt.Errorf("wait for ledger ids of %s: %w: %w", i.layout.NextIDKey(), ErrUnavailable, ended)
+		}
+	}
 }
 
 // grant takes one block and returns its first id.
@@ -68,7 +104,7 @@ func (i *ids) grant(s *host.Scope) (ledger.ID, error) {
 		if !race && !again(err) {
 			return 0, err
 		}
-		if failures++; failures >= i.retry.AttemptsMax || !rest(i.h, i.g, s, i.retry.pause(failures)) {
+		if failures++; failures >= i.retry.AttemptsMax || !rest(i.h, i.g, s, i.pause(failures)) {
 			// Whether a block was burnt makes no difference to the caller: no id is his.
 			return 0, fmt.Errorf("given up after %d attempts: %w: %w", failures, ErrUnavailable, err)
 		}
@@ -77,6 +113,15 @@ func (i *ids) grant(s *host.Scope) (ledger.ID, error) {
 			return 0, err
 		}
 	}
+}
+
+// pause is the wait after so many failures, less up to half of it at random: processes that lost the same race must not
+// meet again each time, with one winner a round.
+func (i *ids) pause(failures int) time.Duration {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	pause := i.retry.pause(failures)
+	return pause - time.Duration(i.random.Int64N(int64(pause/2)+1))
 }
 
 // raise tries once to move the counter by one block.

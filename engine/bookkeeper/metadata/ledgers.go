@@ -72,10 +72,7 @@ func NewLedgers(h host.Host, g host.Group, store Store, config LedgersConfig) *L
 	invariant.Checkf(err == nil, "ledgers are given a valid configuration: %v", err)
 	return &Ledgers{
 		h: h, g: g, store: store, config: config,
-		ids: ids{
-			h: h, g: g, store: store, layout: config.Layout, retry: config.Retry, blockSize: int64(config.IDBlock),
-			mutex: h.NewMutex("ledger-ids"),
-		},
+		ids:   newIDs(h, g, store, config),
 		mutex: h.NewMutex("ledger-tokens"), tokens: h.Rand("ledger-tokens/" + config.Name),
 	}
 }
