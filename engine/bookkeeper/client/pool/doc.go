@@ -18,7 +18,8 @@
 //   - A request with a Lender, or without a body, is never refused for want of room: many senders share the line to a
 //     bookie, and that it is long says nothing about the bookie. How many there are is bounded by their senders.
 //   - What is lent waits for as long as the line moves: it fails when nothing was handed over for its timeout, which it has
-//     anew on the wire. A bookie that hangs is found out by that, also by those who have nothing on the wire.
+//     anew on the wire, and in line when a dial has brought a connection. A bookie that hangs is found out by that, also by
+//     those who have nothing on the wire.
 //   - Adds are handed over in the order in which they came, so that no sender starves another; reads pass them.
 //
 // # What it does not promise

@@ -17,14 +17,15 @@ const feedMax = 64
 type feeder struct {
 	pool     *Pool
 	one      *peer
-	moved    time.Duration      // when the lines last moved
+	channel  *channel.Channel   // that is fed
+	moved    time.Duration      // when the lines last moved, or could move again on a new connection
 	head     []parked           // one of the others, if any waits, then adds; still in their lines
 	ahead    int                // how many of head are no lent adds
 	requests []*channel.Request // of head
 	overdue  []parked
 }
 
-func newFeeder(p *Pool, one *peer) *feeder { return &feeder{pool: p, one: one, moved: p.h.Elapsed()} }
+func newFeeder(p *Pool, one *peer) *feeder { return &feeder{pool: p, one: one} }
 
 func (f *feeder) run() {
 	for more := true; more; {
@@ -32,6 +33,10 @@ func (f *feeder) run() {
 		if err != nil {
 			f.refuseAll(err)
 			return
+		}
+		if c != f.channel {
+			// What is lent waits for the line alone, and that could not move while the dial lasted.
+			f.channel, f.moved = c, f.pool.h.Elapsed()
 		}
 		more = f.feed(c)
 	}

@@ -149,6 +149,27 @@ func TestALineThatMovesIsWaitedFor(t *testing.T) {
 	})
 }
 
+// TestADialIsNoStandstillOfTheLine: it takes longer than the adds may wait. Then the bookie is there, so they are handed over
+// and not given up in the moment in which they could move.
+func TestADialIsNoStandstillOfTheLine(t *testing.T) {
+	config := small()
+	config.Channel.Timeout, config.ConnectTimeout = 300*time.Millisecond, 5*time.Second
+	world(t, config, map[string]func(host.Host) error{"a": echo(a, agree)}, func(w *sim.World, h host.Host, p *pool.Pool) error {
+		w.Net().Partition("client", "a", false)
+		w.At(time.Second, func() { w.Net().Heal("client", "a") })
+		done, lends := newBox(h), &lender{}
+		if err := lends.lend(p, done, 40); err != nil {
+			return err
+		}
+		began := h.Elapsed()
+		good, err := done.take(40)
+		if d := h.Elapsed() - began; good != 40 || d < config.Channel.Timeout {
+			return fmt.Errorf("%d of 40 were stored in %s: %w", good, d, err)
+		}
+		return nil
+	})
+}
+
 // TestReadsAreNotRefusedForALongLine: they have no body that the pool would keep, and a reader that is refused takes its replica
 // for broken. Seed 630 of the cluster campaign: a read of twelve entries found no replica, since the lines to all held two.
 func TestReadsAreNotRefusedForALongLine(t *testing.T) {
