@@ -11,6 +11,9 @@ func addDefects() []Defect {
 		{
 			ID: "slow-down-drops", Title: "while the cache fills, an add is acknowledged and does not reach it",
 			Origin: ours + "adds are slowed and wait; none is refused late and nothing is dropped",
+			Mechanism: "an add that was slowed down gets a copy of its body that the cache does not hold; after the flush " +
+				"nobody has it",
+			UnitTest: "nothing: needs a cache that fills during a flush",
 			Edits: []Edit{{
 				File: bookieFolder + "add.go", Function: "Store.accept", Original: insertOriginal, Result: "[]byte",
 				Replacement: `if s.slowDown() > 0 {
@@ -23,6 +26,9 @@ func addDefects() []Defect {
 		{
 			ID: "cache-after-journal", Title: "an add reaches the cache only after its group may have been sealed",
 			Origin: ours + "cache insert precedes journal append",
+			Mechanism: "a checkpoint comes between the seal of the group and the insert, and marks as stored what the " +
+				"flushed generation did not hold",
+			UnitTest: "nothing: needs a checkpoint in that moment, and a crash",
 			Edits: []Edit{
 				{
 					File: bookieFolder + "add.go", Function: "Store.accept", Original: insertOriginal, Result: "[]byte",
@@ -45,7 +51,9 @@ func addDefects() []Defect {
 		},
 		{
 			ID: "replaced-entry-kept", Title: "the write cache does not take a second version of an entry",
-			Origin: ours + "the newest version of an entry wins",
+			Origin:    ours + "the newest version of an entry wins",
+			Mechanism: "recovery writes an entry again with another header, and a read finds the old one",
+			UnitTest:  "a test that inserts an entry twice sees it",
 			Edits: []Edit{{
 				File: bookieFolder + "writecache/generation.go", Function: "Generation.Insert",
 				Original: "*r.at(place) = fresh",
@@ -54,7 +62,9 @@ func addDefects() []Defect {
 		},
 		{
 			ID: "answer-at-submit", Title: "a bookie answers adds when they are in its memory; the journal follows a tenth of a second later",
-			Origin: ours + "an add is acknowledged only after its journal group is durable",
+			Origin:    ours + "an add is acknowledged only after its journal group is durable",
+			Mechanism: "the process dies while what it has answered waits to be written",
+			UnitTest:  "nothing: needs a kill within a tenth of a second",
 			Edits: []Edit{
 				{
 					File: bookieFolder + "add.go", Function: "Store.start",
@@ -76,7 +86,9 @@ func addDefects() []Defect {
 		},
 		{
 			ID: "half-batch-fails", Title: "of a batch whose group failed, only the first add says so",
-			Origin: ours + "after a failed write or sync nothing is acknowledged any more",
+			Origin:    ours + "after a failed write or sync nothing is acknowledged any more",
+			Mechanism: "a group fails, the first add says so, and the others are told that they are durable",
+			UnitTest:  "a test with a failing disk and a batch of two sees it",
 			Edits: []Edit{{
 				File: bookieFolder + "add.go", Function: "Batch.Committed",
 				Original: "b.Adds[i].accepted", Result: "bool", Replacement: "return i == 0 && b.Adds[i].accepted",

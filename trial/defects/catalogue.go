@@ -9,9 +9,13 @@ import (
 
 // Defect is a planted bug.
 type Defect struct {
-	ID       string   `json:"id"`
-	Title    string   `json:"title"`  // what the engine does wrong
-	Origin   string   `json:"origin"` // the issue of a real system, the rule of ours that it breaks, or "found here"
+	ID     string `json:"id"`
+	Title  string `json:"title"`  // what the engine does wrong
+	Origin string `json:"origin"` // the issue of a real system, the rule of ours that it breaks, or "found here"
+	// Mechanism is how it goes wrong: what must come together, and what is lost then.
+	Mechanism string `json:"mechanism"`
+	// UnitTest is what a plain test of the function or package would have seen, without crashes, faults or interleavings.
+	UnitTest string   `json:"unit_test"`
 	Edits    []Edit   `json:"edits"`
 	Scenario string   `json:"scenario"`
 	Checkers []string `json:"checkers"` // one of them must catch it
@@ -30,11 +34,11 @@ type Edit struct {
 
 // The checkers of package trial that judge more than the history.
 const (
-	checkerRestart  = "restart"  // a bookie refuses directories that nobody damaged
-	checkerWorld    = "world"    // a panic, a deadlock, a task that is left over
-	checkerLiveness = "liveness" // a healed bookie does not start, serve and stop
-	checkerMemory   = "memory"   // buffers are left after a clean close
-	checkerScrub    = "scrub"    // rot in a closed log is passed over, or found where there is none
+	checkerRestart  = "restart"   // a bookie refuses directories that nobody damaged
+	checkerWorld    = "world"     // a panic, a deadlock, a task that is left over
+	checkerLiveness = "liveness"  // a healed bookie does not start, serve and stop
+	checkerMemory   = "memory"    // buffers are left after a clean close
+	checkerScrub    = "scrub"     // rot in a closed log is passed over, or found where there is none
 )
 
 // losses are the checkers that see an acknowledged entry go: one by ordinary reads, one by the last look, and one if the

@@ -25,7 +25,7 @@ func TestEveryEntrySaysWhatItIs(t *testing.T) {
 			t.Errorf("id %q is no id, or is there twice", d.ID)
 		}
 		seen[d.ID] = true
-		if d.Title == "" || d.Origin == "" || len(d.Edits) == 0 || len(d.Checkers) == 0 {
+		if d.Title == "" || d.Origin == "" || d.Mechanism == "" || d.UnitTest == "" || len(d.Edits) == 0 || len(d.Checkers) == 0 {
 			t.Errorf("%s is incomplete: %+v", d.ID, d)
 		}
 		if s, err := trial.Find(d.Scenario); err != nil || s.Canary || s.Weight == 0 {

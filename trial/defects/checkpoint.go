@@ -9,7 +9,9 @@ func checkpointDefects() []Defect {
 	return append([]Defect{
 		{
 			ID: "mark-before-index", Title: "the mark is written before the ledger table",
-			Origin: ours + "each step of a checkpoint relies on the one before being durable",
+			Origin:    ours + "each step of a checkpoint relies on the one before being durable",
+			Mechanism: "a crash between mark and ledger table leaves a mark for logs that the durable table does not name",
+			UnitTest:  "nothing: needs a crash between the two",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.checkpoint",
 				Original: "s.writeTable()", Result: "(lastmark.Mark, error)",
@@ -25,6 +27,9 @@ func checkpointDefects() []Defect {
 		{
 			ID: "trim-before-index", Title: "the journal is trimmed before log, table and mark are durable",
 			Origin: ours + "each step of a checkpoint relies on the one before being durable",
+			Mechanism: "a crash, or a flush that fails, comes when the journal is trimmed and the log does not have the " +
+				"entries yet",
+			UnitTest: "nothing: needs a crash or a failure in a checkpoint",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.checkpoint",
 				Original: "s.flush()", Result: "error",
@@ -37,7 +42,9 @@ func checkpointDefects() []Defect {
 		},
 		{
 			ID: "table-left-out", Title: "a checkpoint leaves out the changed rows of the ledger table",
-			Origin: ours + "the ledger table is part of every checkpoint",
+			Origin:    ours + "the ledger table is part of every checkpoint",
+			Mechanism: "fences, keys and deletes that only the trimmed journal held are gone after the next start",
+			UnitTest:  "a test of fence, checkpoint and restart sees it",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.writeTable",
 				Original:    "s.mutex.Unlock()",
@@ -48,6 +55,9 @@ func checkpointDefects() []Defect {
 		{
 			ID: "mark-too-late", Title: "the mark is captured at the end of a checkpoint instead of its beginning",
 			Origin: "bookkeeper#659: the mark advanced past data still in memory",
+			Mechanism: "groups that were sealed during the checkpoint lie in the new generation only, and the mark lets a " +
+				"start pass over them",
+			UnitTest: "nothing: needs adds during a checkpoint, and then a crash",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.checkpoint",
 				Original:    "mark.Journal = s.journal.MarkAt(sealed)",
@@ -57,7 +67,9 @@ func checkpointDefects() []Defect {
 		},
 		{
 			ID: "mark-moved-back", Title: "an older mark is written after a newer one, whose journal files are trimmed",
-			Origin: "bookkeeper#4105: lastMark moved back to a journal that was gone",
+			Origin:    "bookkeeper#4105: lastMark moved back to a journal that was gone",
+			Mechanism: "the mark on the disk names a journal file that was trimmed, and the next start refuses",
+			UnitTest:  "a test of two checkpoints and a restart sees it",
 			Edits: []Edit{
 				{
 					File: checkpointFile, Function: "Store.checkpoint",
@@ -87,6 +99,9 @@ func checkpointDefects() []Defect {
 		{
 			ID: "failed-flush-forgotten", Title: "a generation that could not be flushed is let go",
 			Origin: "bookkeeper#4114: a checkpoint fails while writes pile up",
+			Mechanism: "the disk fails in a flush, the generation is dropped, and the next checkpoint marks its groups as " +
+				"stored",
+			UnitTest: "a test with a disk that fails in a flush sees it",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.flush",
 				Original: "if err != nil {\nreturn err\n}",
@@ -103,6 +118,9 @@ func checkpointDefects() []Defect {
 		{
 			ID: "generation-reused", Title: "a batch does not pin the generation that its journal group refers to",
 			Origin: "bookkeeper#1737: memory was reused under those who kept references to it",
+			Mechanism: "a checkpoint overtakes a slow journal write, the generation's memory is used again, and the group is" +
+				" written with other entries' bytes",
+			UnitTest: "nothing: needs a journal slower than a whole checkpoint",
 			Edits: []Edit{
 				{File: bookieFolder + "add.go", Function: "Store.pinWhileWriting", Original: "s.active.Pin()"},
 				{File: bookieFolder + "add.go", Function: "Batch.Committed", Original: "b.generation.Unpin()"},
@@ -121,7 +139,9 @@ func sealDefects() []Defect {
 	return []Defect{
 		{
 			ID: "log-removed-before-table", Title: "an entry log is removed while the durable ledger table still names it",
-			Origin: "bookkeeper#1534: the old log was deleted before the index was durable",
+			Origin:    "bookkeeper#1534: the old log was deleted before the index was durable",
+			Mechanism: "the file goes at once, a crash follows, and the durable table names a log that is not there",
+			UnitTest:  "nothing: needs a crash in the middle of a checkpoint",
 			Edits: []Edit{{
 				File: checkpointFile, Function: "Store.writeTable",
 				Original: "s.dead = append(s.dead, dead...)",
@@ -134,6 +154,9 @@ func sealDefects() []Defect {
 		{
 			ID: "close-without-checkpoint", Title: "a clean stop writes the footer and marks what only memory holds as stored",
 			Origin: ours + "a clean stop leaves everything in the entry log",
+			Mechanism: "the footer calls everything durable, the mark everything stored, and the write cache dies with the " +
+				"process",
+			UnitTest: "a test of close and reopen sees it",
 			Edits: []Edit{{
 				File: bookieFolder + "store.go", Function: "Store.journalEnd",
 				Original: "err = s.checkpoint()",

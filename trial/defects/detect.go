@@ -59,6 +59,8 @@ type Row struct {
 	CPUSeconds float64 `json:"cpu_seconds"`
 	Title      string  `json:"title"`
 	Origin     string  `json:"origin"`
+	Mechanism  string  `json:"mechanism"`
+	UnitTest   string  `json:"unit_test"`
 	Scenario   string  `json:"scenario"`
 	Hunts      []Catch `json:"hunts"`
 }
@@ -217,7 +219,9 @@ func (d *detection) table() *Table {
 
 // rowOf takes the median of the hunts.
 func rowOf(d *Defect, hunts []Catch) Row {
-	row := Row{ID: d.ID, Title: d.Title, Origin: d.Origin, Scenario: d.Scenario, Hunts: hunts}
+	row := Row{
+		ID: d.ID, Title: d.Title, Origin: d.Origin, Mechanism: d.Mechanism, UnitTest: d.UnitTest, Scenario: d.Scenario, Hunts: hunts,
+	}
 	slices.SortFunc(hunts, func(a, b Catch) int {
 		return cmp.Or(cmp.Compare(a.cost(), b.cost()), cmp.Compare(a.Seed, b.Seed))
 	})

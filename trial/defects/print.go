@@ -73,15 +73,34 @@ func (r *Row) writeSurvivor(b *strings.Builder) {
 		"  or whether the engine bears it, and then the entry is none\n", r.Scenario)
 }
 
-// WriteList writes the catalogue for a reader.
+// WriteList writes the catalogue for a reader, an entry after the other: sentences do not fit into columns.
 func WriteList(w io.Writer, all []Defect) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "defect\tscenario\tcheckers\tplace\tit is")
+	var b strings.Builder
 	for i := range all {
 		d := &all[i]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", d.ID, d.Scenario, strings.Join(d.Checkers, ", "), d.Edits[0].Function, d.Title)
+		fmt.Fprintf(&b, "%s: %s\n", d.ID, d.Title)
+		for _, line := range [...]struct{ name, text string }{
+			{"origin", d.Origin}, {"mechanism", d.Mechanism}, {"unit test", d.UnitTest}, {"scenario", d.Scenario},
+			{"checkers", strings.Join(d.Checkers, ", ")}, {"place", d.places()},
+		} {
+			fmt.Fprintf(&b, "  %-10s %s\n", line.name, line.text)
+		}
+		b.WriteByte('\n')
 	}
-	return table.Flush()
+	fmt.Fprintf(&b, "%d defects; \"simrun defects ID\" tells how fast one is caught\n", len(all))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// places lists the functions that an entry edits.
+func (d *Defect) places() string {
+	var all []string
+	for i := range d.Edits {
+		if at := d.Edits[i].Function + " in " + d.Edits[i].File; !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // String is a hunt in one line, for who watches.

@@ -9,6 +9,9 @@ func startDefects() []Defect {
 		{
 			ID: "names-unsettled", Title: "a start relies on names that are visible and may not be durable",
 			Origin: "found here: a crash kept a new journal file's name and took back an older one's",
+			Mechanism: "a crash kept a new file's name only in the page cache; the start relies on it, and a second crash " +
+				"takes it",
+			UnitTest: "nothing: needs two crashes",
 			Edits: []Edit{{
 				File: bookieFolder + "open.go", Function: "Store.boot",
 				Original: "s.settleNames()", Result: "error", Replacement: "return nil",
@@ -18,6 +21,9 @@ func startDefects() []Defect {
 		{
 			ID: "failed-start-looks-clean", Title: "a start that fails ends the journal with a footer, which calls what was replayed durable",
 			Origin: "found here: a group that only the page cache held was called durable",
+			Mechanism: "a start fails and writes a footer, and the next one takes torn bytes that only the page cache held " +
+				"for durable",
+			UnitTest: "nothing: needs a start that fails, and a power cut",
 			Edits: []Edit{
 				{
 					File: bookieFolder + "open.go", Function: "Open",
@@ -34,6 +40,9 @@ func startDefects() []Defect {
 		{
 			ID: "replay-not-rewritten", Title: "a start serves what it replayed without making it durable",
 			Origin: "Rebello et al., USENIX ATC 2020: after a failed sync the page cache holds what the media does not",
+			Mechanism: "a start reads from the page cache what a failed sync has not written, serves it, and a power cut " +
+				"takes it",
+			UnitTest: "nothing: needs a failed sync, a restart and a power cut",
 			Edits: []Edit{{
 				File: bookieFolder + "open.go", Function: "Store.boot",
 				Original: "s.checkpoint()", Result: "error", Replacement: "return nil",
@@ -43,6 +52,9 @@ func startDefects() []Defect {
 		{
 			ID: "damaged-log-removed", Title: "a log of which nothing can be read is removed, and with it all doubt",
 			Origin: "found here: what the log had held was answered as not there after the next start",
+			Mechanism: "a log of which nothing can be read counts as empty and goes; what it held is then answered as absent" +
+				" instead of unknown",
+			UnitTest: "a test that damages a whole log and starts twice sees it",
 			Edits: []Edit{{
 				File: logFolder + "remove.go", Function: "Logs.Dead",
 				Original: "!f.damaged", Result: "bool", Replacement: "return true",

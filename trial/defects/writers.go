@@ -23,6 +23,9 @@ func writerDefects() []Defect {
 		{
 			ID: "acks-before-metadata", Title: "entries on new bookies are acknowledged before the metadata name these",
 			Origin: "bookkeeper#1591: another client's metadata never named the bookies, and acknowledged entries were lost",
+			Mechanism: "the writer goes on with new bookies while its metadata write is under way; a recovery meanwhile " +
+				"reads the old ones and closes without the entries",
+			UnitTest: "nothing: needs a slow metadata store and a second client",
 			Edits: []Edit{
 				{
 					File: protocolFolder + "change.go", Function: "Writer.storeSwaps",
@@ -42,6 +45,9 @@ func writerDefects() []Defect {
 		{
 			ID: "acks-during-change", Title: "acknowledgements go on after the start of the new fragment was computed",
 			Origin: "bookkeeper#4651: the fragment began at an entry that the replaced bookies acknowledged",
+			Mechanism: "the LAC moves while the change that starts at LAC+1 is being stored, so that acknowledged entries " +
+				"fall to the new fragment",
+			UnitTest: "nothing: needs an answer between the computation and the write",
 			Edits: []Edit{{
 				File: protocolFolder + "writer.go", Function: "Writer.frozen",
 				Original: "w.change.running", Result: "bool", Replacement: "return false",
@@ -51,6 +57,9 @@ func writerDefects() []Defect {
 		{
 			ID: "unset-one-by-one", Title: "when a bookie is replaced, an entry is acknowledged while later ones still count the old bookie",
 			Origin: "bookkeeper#3005: unsetting an entry outside the replaced index acknowledged entries that were not unset yet",
+			Mechanism: "in a striped ledger one entry's acknowledgement pulls later ones along, which still count the bookie" +
+				" that is replaced",
+			UnitTest: "nothing: needs stripes, a failure, and answers in one order",
 			Edits: []Edit{{
 				File: protocolFolder + "change.go", Function: "Writer.install",
 				Original: "for i := range w.window.count {\np := w.window.at(i)\np.acked, p.failed = p.acked&^changed, p.failed&^changed\n}",
@@ -69,7 +78,9 @@ func writerDefects() []Defect {
 		},
 		{
 			ID: "ack-behind-hole", Title: "an entry is acknowledged once the one behind it has its quorum",
-			Origin: ours + "entries are acknowledged in order, each after its ack quorum",
+			Origin:    ours + "entries are acknowledged in order, each after its ack quorum",
+			Mechanism: "an entry counts as acknowledged because the next one has its quorum; its own bookies crash",
+			UnitTest:  "a test with answers out of order sees it",
 			Edits: []Edit{{
 				File: protocolFolder + "writer.go", Function: "Writer.acknowledge",
 				Original: "w.complete(w.window.first)", Result: "bool",
@@ -79,7 +90,9 @@ func writerDefects() []Defect {
 		},
 		{
 			ID: "close-with-last-pushed", Title: "a close stores the last entry that was sent instead of the last that was acknowledged",
-			Origin: ours + "a ledger is closed with its LAC as last entry",
+			Origin:    ours + "a ledger is closed with its LAC as last entry",
+			Mechanism: "metadata name a last entry that no quorum has, and readers miss it for ever",
+			UnitTest:  "a test that closes with an add under way sees it",
 			Edits: []Edit{
 				{File: protocolFolder + "write.go", Function: "Writer.Close", Original: "w.change.stop()",
 					Replacement: "w.change.stop()\nw.lac, w.lacLength = w.LastPushed(), w.length"},
@@ -94,7 +107,9 @@ func changeDefects() []Defect {
 	return append([]Defect{
 		{
 			ID: "fragment-at-lac", Title: "a new fragment starts at the last acknowledged entry instead of behind it",
-			Origin: ours + "an ensemble change is a new fragment at LAC+1",
+			Origin:    ours + "an ensemble change is a new fragment at LAC+1",
+			Mechanism: "the last acknowledged entry falls to bookies that never got it",
+			UnitTest:  "a test of one ensemble change sees it",
 			Edits: []Edit{{
 				File: protocolFolder + "change.go", Function: "Writer.swapped",
 				Original: "w.lac + 1", Result: "ledger.EntryID", Replacement: "return max(w.lac, m.Last().First)",
@@ -103,7 +118,9 @@ func changeDefects() []Defect {
 		},
 		{
 			ID: "second-swap-forgotten", Title: "of bookies that are replaced together only the first is sent what is pending",
-			Origin: "bookkeeper#4097: metadata named replacements that never received some acknowledged entries",
+			Origin:    "bookkeeper#4097: metadata named replacements that never received some acknowledged entries",
+			Mechanism: "two bookies are replaced in one change, and the second new one counts without having anything",
+			UnitTest:  "a test with two failures at once sees it",
 			Edits: []Edit{
 				{
 					File: protocolFolder + "change.go", Function: "Writer.install",
@@ -119,7 +136,9 @@ func changeDefects() []Defect {
 		},
 		{
 			ID: "resend-nothing", Title: "a new bookie is not sent the entries that are pending",
-			Origin: ours + "what is pending goes to all bookies that are new",
+			Origin:    ours + "what is pending goes to all bookies that are new",
+			Mechanism: "entries that are pending never reach the new bookie, and miss their quorum for ever",
+			UnitTest:  "a test of one ensemble change with pending entries sees it",
 			Edits: []Edit{{
 				File: protocolFolder + "change.go", Function: "Writer.install",
 				Original: "changed.Has(index)", Result: "bool", Replacement: "return false",
@@ -128,7 +147,9 @@ func changeDefects() []Defect {
 		},
 		{
 			ID: "no-resend-to-former-member", Title: "a bookie that comes back to its place in the ensemble is not sent what is pending",
-			Origin: "bookkeeper#4459: two changes led back to the first ensemble, nothing was sent again, and the writer hung",
+			Origin:    "bookkeeper#4459: two changes led back to the first ensemble, nothing was sent again, and the writer hung",
+			Mechanism: "a bookie fails, comes back by a second change, and is taken for one that has the entries",
+			UnitTest:  "nothing: needs two changes that lead back",
 			Edits: []Edit{{
 				File: protocolFolder + "change.go", Function: "Writer.install",
 				Original: "changed.Has(index)", Result: "bool",
@@ -143,7 +164,9 @@ func changeDefects() []Defect {
 		},
 		{
 			ID: "change-without-end", Title: "the flag that holds acknowledgements back is taken down only if something was sent again",
-			Origin: "bookkeeper#1857: changingEnsemble stayed set, and adds hung for ever",
+			Origin:    "bookkeeper#1857: changingEnsemble stayed set, and adds hung for ever",
+			Mechanism: "a change ends when nothing is pending, its flag stays, and no later entry is acknowledged",
+			UnitTest:  "a test of a change with an empty window sees it",
 			Edits: []Edit{{
 				File: protocolFolder + "change.go", Function: "Writer.settle",
 				Original: "c.running = false", Replacement: "c.running = w.window.count == 0",
@@ -159,6 +182,9 @@ func changeMetadataDefects() []Defect {
 		{
 			ID: "unclear-change-dropped", Title: "an ensemble change that met a conflict, or lost its answer, is given up without looking what is stored",
 			Origin: "bookkeeper#1886: after a conflict the writer lost track of which bookies the metadata name",
+			Mechanism: "the write was done and its answer lost; the writer goes on with the old bookies while the metadata " +
+				"name the new ones",
+			UnitTest: "nothing: needs a lost answer of the metadata store",
 			Edits: []Edit{{
 				File: protocolFolder + "write.go", Function: "Writer.notWritten",
 				Original: "w.write.read(&w.out)",
@@ -174,6 +200,9 @@ func changeMetadataDefects() []Defect {
 		{
 			ID: "conflict-as-success", Title: "a conditional write that met another version is taken for done",
 			Origin: ours + "only the answer \"applied\" puts metadata in force",
+			Mechanism: "a recovery has marked the ledger, the writer's write meets that version, and it goes on as if it " +
+				"were alone",
+			UnitTest: "a test of a conflict sees it",
 			Edits: []Edit{{
 				File: clientFolder + "answers.go", Function: "Client.write",
 				Original: "protocol.MetadataConflict", Result: "protocol.MetadataOutcome", Replacement: "return protocol.MetadataApplied",
@@ -182,7 +211,9 @@ func changeMetadataDefects() []Defect {
 		},
 		{
 			ID: "lost-answer-as-success", Title: "a conditional write whose answer was lost is taken for done",
-			Origin: ours + "a write of unknown outcome is judged anew",
+			Origin:    ours + "a write of unknown outcome is judged anew",
+			Mechanism: "the write was not done and its answer lost; the writer acknowledges on bookies that no metadata name",
+			UnitTest:  "nothing, unless it loses answers of writes that were not done",
 			Edits: []Edit{{
 				File: clientFolder + "answers.go", Function: "Client.write",
 				Original: "protocol.MetadataUnknown", Result: "protocol.MetadataOutcome", Replacement: "return protocol.MetadataApplied",
