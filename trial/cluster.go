@@ -30,6 +30,7 @@ const (
 type cluster struct {
 	options  Options
 	drawn    clusterDraw
+	dials    dialWatch
 	world    *sim.World
 	driver   *faults.Driver
 	oracle   *oracle.Oracle
@@ -78,6 +79,7 @@ func newCluster(o Options) *cluster {
 		options: o, drawn: drawCluster(&o), agenda: o.agenda(), marks: model.NewMarks(), verdict: OK,
 		rand: sim.Stream(o.Seed, "trial/course"),
 	}
+	c.dials = newDialWatch(&c.drawn.client.Pool)
 	config := c.drawn.world
 	config.Trace, config.Observer, config.Look = o.Trace, o.Observer, o.Course.look()
 	c.world = sim.New(config)
@@ -306,8 +308,16 @@ func (c *cluster) closeWhenDown() {
 			return
 		}
 	}
+	c.watchesAreGone()
 	c.phase = done
 	c.world.Stop()
+}
+
+// watchesAreGone looks for watches that the metadata store keeps for connections which have ended.
+func (c *cluster) watchesAreGone() {
+	if stray := c.oracle.StrayWatchers(); stray > 0 {
+		c.find(LeftOver, "memory", "watches are left of connections that have ended", fmt.Sprintf("%d watchers", stray))
+	}
 }
 
 func (c *cluster) find(verdict Verdict, checker, signature, text string) {

@@ -121,9 +121,16 @@ func (c *cluster) marked(n *sim.Node, e host.Event) {
 	if state := c.rare.see(n.Name(), e); state != "" {
 		c.marks.Hit(state)
 	}
+	ofBookie := false
 	for _, m := range c.bookies {
 		if m.node == n {
+			ofBookie = true
 			m.scrub.see(c.world.Elapsed(), e, c.driver.Damage)
+		}
+	}
+	if !ofBookie {
+		if text := c.dials.see(n, &e, c.world.Elapsed()); text != "" {
+			c.find(Violation, "liveness", "a client dials again without a pause", text)
 		}
 	}
 	switch e.Name {

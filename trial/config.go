@@ -52,6 +52,19 @@ func drawBookie(s *Scenario, r *rand.Rand) bookie.Config {
 	return c
 }
 
+// generationsAtOnce is how many halves of the write cache may be in hand at once: one that fills, one that is flushed, and those
+// that a slow journal or a slow reader holds on to.
+const generationsAtOnce = 8
+
+// handsBytes is what clients and connections have in hand of one bookie beside its caches: answers, batches, and ranges.
+const handsBytes = 256 << 10
+
+// memoryAllowed is how many bytes of buffers a bookie of these settings may have in hand. It is generous: what breaks a bound of
+// the settings passes it, since nothing else stops it.
+func memoryAllowed(c *bookie.Config) int64 {
+	return generationsAtOnce*c.WriteCacheBytesMax/2 + c.EntryLog.IndexCacheBytesMax + c.EntryLog.ReadCacheBytesMax + handsBytes
+}
+
 // drawScrub draws a scrubber that reads everything several times in a trial. Where media are damaged there always is one.
 func drawScrub(s *Scenario, r *rand.Rand) bookie.ScrubConfig {
 	millis := func(low, high int) time.Duration { return time.Duration(low+r.IntN(high-low+1)) * time.Millisecond }

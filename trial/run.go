@@ -133,6 +133,7 @@ func newRun(o Options) *run {
 	t.node.Disk(bookie.JournalVolume)
 	t.node.Disk(bookie.LedgerVolume)
 	t.node.OnExit(t.exited)
+	t.node.SetMemoryLimit(memoryAllowed(&t.config))
 	t.addRemotes()
 	t.config.Scrub = drawScrub(s, draw("scrub"))
 	t.scrub = newScrubWatch(bookieNode)

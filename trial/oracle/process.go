@@ -334,3 +334,15 @@ func (c *connection) appendDue(now time.Duration) time.Duration {
 	}
 	return next
 }
+
+// StrayWatchers is how many watchers the store still has whose connection is gone: each costs memory for ever.
+func (o *Oracle) StrayWatchers() (stray int) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	for _, w := range o.tree.Watchers() {
+		if o.process.connections[w] == nil {
+			stray++
+		}
+	}
+	return stray
+}

@@ -83,6 +83,9 @@ func (t *Tree) Forget(w Watcher) {
 	}
 }
 
+// Watchers returns who watches anything, in order.
+func (t *Tree) Watchers() []Watcher { return host.SortedKeys(t.watching.byWatcher) }
+
 // Notices appends to into[:0] who is to be told of these changes, by key and then by watcher, nobody twice about one key.
 func (t *Tree) Notices(changes []Change, into []Notice) []Notice {
 	into = into[:0]
