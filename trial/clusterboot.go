@@ -131,6 +131,7 @@ func (c *cluster) marked(n *sim.Node, e host.Event) {
 	if !ofBookie {
 		if text := c.dials.see(n, &e, c.world.Elapsed()); text != "" {
 			c.find(Violation, "liveness", "a client dials again without a pause", text)
+			c.world.Stop() // it might go on like this for ever
 		}
 	}
 	switch e.Name {
