@@ -57,7 +57,8 @@ func (r *run) detect(ctx context.Context, groupName string, ids []string, hunts 
 
 // sampleDefect puts what became of one planted bug into a cell.
 func (r *run) sampleDefect(g *group, row *defects.Row) {
-	c := g.cell(defectCell(row.ID), "defect", row.ID, "origin", row.Origin, "scenario", row.Scenario, "caught by", orDash(row.Checker))
+	c := g.cell(defectCell(row.ID), "defect", row.ID, "origin", row.Origin, "scenario", row.Scenario, "caught by", orDash(row.Checker),
+		"a unit test sees", row.UnitTest)
 	for _, caught := range row.Hunts {
 		missed := 0.0
 		switch {
