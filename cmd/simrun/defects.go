@@ -55,7 +55,7 @@ Exit code 0: all were caught. 1: one has survived. 3: there are no sources, or t
   simrun defects no-sync limbo-ignored         # these two
   simrun defects --campaigns 1 --budget 10     # a quick look
   simrun defects --shrink                      # how small the failing trials become
-  simrun defects --list                        # what is planted, and where
+  simrun defects --list                        # what is planted and where, how it goes wrong, what a unit test would see
   simrun replay 12 --scenario bookie --defect ack-before-write`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, ids []string) error { return a.defects(c.Context(), f, ids) },

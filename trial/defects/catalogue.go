@@ -39,6 +39,8 @@ const (
 	checkerLiveness = "liveness"  // a healed bookie does not start, serve and stop
 	checkerMemory   = "memory"    // buffers are left after a clean close
 	checkerScrub    = "scrub"     // rot in a closed log is passed over, or found where there is none
+	checkerEjection = "ejection"  // a data directory that works is not taken back into service
+	checkerHealed   = "available" // a healed segment log does not give out what it has acknowledged
 )
 
 // losses are the checkers that see an acknowledged entry go: one by ordinary reads, one by the last look, and one if the
@@ -54,7 +56,8 @@ const ours = "rule: "
 func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
 		readDefects(), serverDefects(), startDefects(), damageDefects(), scrubDefects(),
-		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects())
+		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects(),
+		segmentDefects(), livenessDefects(), memoryDefects(), rareDefects())
 }
 
 // Find returns the defect of this id.
@@ -72,4 +75,5 @@ const (
 	journalFolder = bookieFolder + "journal/"
 	logFolder     = bookieFolder + "entrylog/"
 	serverFolder  = bookieFolder + "server/"
+	hostFolder    = "engine/host/"
 )

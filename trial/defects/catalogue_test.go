@@ -14,6 +14,7 @@ var checkers = []string{
 	"acked", "ack-order", "content", "end", "length", "confirmed", "beyond", "divergence", "metadata", "ensemble", "quorum", "log",
 	"bookie", "invented", "fence", "negative", "vanished", "last-entry", "range", "list", "deleted", "durability",
 	checkerRestart, checkerWorld, checkerLiveness, checkerMemory, checkerScrub,
+	checkerEjection, checkerHealed, "segments-content", "segments-invented", "segments-lost", "segments-order", "segments-time", "segments-trimmed",
 }
 
 // TestEveryEntrySaysWhatItIs: an id to type, an origin, a scenario of its own right, checkers that exist, places.
@@ -42,7 +43,7 @@ func TestEveryEntrySaysWhatItIs(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 90 {
+	if len(seen) < 120 {
 		t.Errorf("only %d defects", len(seen))
 	}
 }

@@ -135,3 +135,23 @@ func TestTheTableNamesSurvivorsFirst(t *testing.T) {
 		t.Errorf("exit code %d, or survivors do not come first:\n%s", table.ExitCode(), text)
 	}
 }
+
+// TestTheListTellsEverythingOfAnEntry, and each place once.
+func TestTheListTellsEverythingOfAnEntry(t *testing.T) {
+	var b strings.Builder
+	err := WriteList(&b, []Defect{{
+		ID: "some-bug", Title: "does wrong", Origin: "an issue", Mechanism: "this and that", UnitTest: "nothing", Scenario: "bookie",
+		Checkers: []string{"fence", "acked"}, Edits: []Edit{{File: "engine/a.go", Function: "F"}, {File: "engine/a.go", Function: "F"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"some-bug: does wrong\n", "origin     an issue\n", "mechanism  this and that\n", "unit test  nothing\n", "scenario   bookie\n",
+		"checkers   fence, acked\n", "place      F in engine/a.go\n", "1 defects",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("want %q in\n%s", want, b.String())
+		}
+	}
+}

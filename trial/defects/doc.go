@@ -11,6 +11,8 @@
 //   - A program with the overlay and no defect chosen does what the plain program does, event by event.
 //   - A defect counts as caught only by a checker that its entry names, and only on a seed on which the engine does not
 //     fail in the same way without it.
+//   - Each entry says where it comes from, how it goes wrong, and what a plain unit test would have seen. docs/defects.md says
+//     which known bugs of other systems have an entry, and why others have none.
 //
 // # What it does not promise
 //

@@ -50,6 +50,18 @@ func startDefects() []Defect {
 			Scenario: "starts", Checkers: append(losses(), model.CheckerFence, model.CheckerDeleted, model.CheckerVanished),
 		},
 		{
+			ID: "rename-without-syncdir", Title: "the mark's file is replaced by a rename that no sync of the directory makes durable",
+			Origin: "ALICE (Pillai et al., OSDI 2014): a rename is durable only after its directory is synced",
+			Mechanism: "a start replaces the mark's file, checkpoints write into the new one, and the journal is trimmed; a power cut brings the old file " +
+				"back, whose mark needs what is gone",
+			UnitTest: "nothing: needs a power cut that takes back a rename",
+			Edits: []Edit{{
+				File: hostFolder + "file.go", Function: "ReplaceFile",
+				Original: "d.SyncDir()", Result: "error", Replacement: "return nil",
+			}},
+			Scenario: "starts", Checkers: losses(),
+		},
+		{
 			ID: "damaged-log-removed", Title: "a log of which nothing can be read is removed, and with it all doubt",
 			Origin: "found here: what the log had held was answered as not there after the next start",
 			Mechanism: "a log of which nothing can be read counts as empty and goes; what it held is then answered as absent" +
