@@ -15,14 +15,14 @@ import (
 )
 
 // onThisMachine plays a script from a host of this process.
-func onThisMachine(store string, b bookies, s *Script, t twist) (State, error) {
+func onThisMachine(store string, b bookies, s *Script, settings *Settings) (State, error) {
 	// A context that ends does not stop the player: a script takes seconds, and each of its calls has a bound of its own.
 	var state State
 	h, err := oshost.New(oshost.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return "", fmt.Errorf("make a host for the player: %w", err)
 	}
-	state, err = playAndLook(h, store, b, s, t)
+	state, err = playAndLook(h, store, b, s, settings)
 	return state, errors.Join(err, h.Close())
 }
 
@@ -33,16 +33,16 @@ type localBookies struct {
 	down    []int
 }
 
-// inThisProcess plays a script on a cluster of this process, over real files and sockets.
-func inThisProcess(ctx context.Context, dir string, s *Script, t twist) (State, error) {
+// InProcess plays a script on a cluster of this process, over real files and sockets. The directory must be empty.
+func InProcess(ctx context.Context, dir string, s *Script, settings *Settings) (State, error) {
 	cluster, err := ledgers.StartLocal(ctx, ledgers.LocalOptions{
 		Dir: dir, Bookies: s.Bookies, Logger: slog.New(slog.DiscardHandler),
-		Configure: func(_ int, c *node.Config) { *c = bookieConfig() },
+		Configure: func(_ int, c *node.Config) { *c = settings.Bookie },
 	})
 	if err != nil {
 		return "", fmt.Errorf("start a cluster in this process: %w", err)
 	}
-	state, err := onThisMachine(cluster.Metadata(), &localBookies{ctx: ctx, cluster: cluster}, s, t)
+	state, err := onThisMachine(cluster.Metadata(), &localBookies{ctx: ctx, cluster: cluster}, s, settings)
 	return state, errors.Join(err, cluster.Close())
 }
 
@@ -76,12 +76,12 @@ type processBookies struct {
 }
 
 // onProcesses plays a script on a cluster of processes.
-func onProcesses(ctx context.Context, dir, executable string, s *Script, t twist) (State, error) {
+func onProcesses(ctx context.Context, dir, executable string, s *Script, t Twist) (State, error) {
 	cluster, err := processes.Start(ctx, processes.Options{Executable: executable, Dir: dir, Bookies: s.Bookies, Settings: processSettings()})
 	if err != nil {
 		return "", fmt.Errorf("start a cluster of processes: %w", err)
 	}
-	state, err := onThisMachine(cluster.MetadataAddress(), &processBookies{ctx: ctx, cluster: cluster}, s, t)
+	state, err := onThisMachine(cluster.MetadataAddress(), &processBookies{ctx: ctx, cluster: cluster}, s, withTwist(t))
 	return state, errors.Join(err, cluster.Close())
 }
 

@@ -41,8 +41,8 @@ func clientConfig() client.Config {
 	return c
 }
 
-// twist changes what is appended, so that tests can plant a difference. It may return nil: the entry is left out.
-type twist func(name Name, entry ledger.EntryID, payload []byte) []byte
+// Twist changes what is appended, so that tests can plant a difference. It may return nil: the entry is left out.
+type Twist func(name Name, entry ledger.EntryID, payload []byte) []byte
 
 // player plays a script with a client.
 type player struct {
@@ -50,7 +50,8 @@ type player struct {
 	client  *client.Client
 	bookies bookies
 	script  *Script
-	twist   twist // may be nil
+	twist   Twist // may be nil
+	reads   int   // entries that the look at the end asks for at a time
 
 	writers map[Name]*client.Writer
 	ids     map[Name]ledger.ID
@@ -58,9 +59,9 @@ type player struct {
 	down    bool
 }
 
-func newPlayer(h host.Host, c *client.Client, b bookies, s *Script, t twist) *player {
+func newPlayer(h host.Host, c *client.Client, b bookies, s *Script, settings *Settings) *player {
 	return &player{
-		h: h, client: c, bookies: b, script: s, twist: t,
+		h: h, client: c, bookies: b, script: s, twist: settings.Twist, reads: settings.ReadEntries,
 		writers: map[Name]*client.Writer{}, ids: map[Name]ledger.ID{}, next: map[Name]ledger.EntryID{},
 	}
 }
@@ -248,15 +249,16 @@ func (p *player) lookAt(reader *client.Client, name Name) (outcome, error) {
 		return o, nil
 	}
 	o.last, o.length = r.LastAddConfirmed(), r.Length()
-	o.contents, err = readAll(r, o.last)
+	o.contents, err = readAll(r, o.last, p.reads)
 	return o, err
 }
 
 // readAll reads a closed ledger from its first entry to its last.
-func readAll(r *client.Reader, last ledger.EntryID) (string, error) {
+func readAll(r *client.Reader, last ledger.EntryID, atATime int) (string, error) {
 	sum := newContents()
-	for first := ledger.EntryID(0); first <= last; first += readEntries {
-		entries, err := r.Read(first, min(first+readEntries-1, last))
+	step := ledger.EntryID(atATime)
+	for first := ledger.EntryID(0); first <= last; first += step {
+		entries, err := r.Read(first, min(first+step-1, last))
 		if err != nil {
 			return "", err
 		}

@@ -27,7 +27,7 @@ type Options struct {
 	Script     *Script
 	Command    string // that repeats the run, for the result; empty: the experiment's
 
-	twist      twist // plants a difference, for tests
+	twist      Twist // plants a difference, for tests
 	twistWorld World
 }
 
@@ -99,8 +99,8 @@ func Run(ctx context.Context, o Options) (reports.Result, error) {
 // playAll plays a script in one world after the other.
 func (o *Options) playAll(ctx context.Context, s *Script) []played {
 	var all []played
-	play := func(name string, w World, f func(twist) (State, error)) {
-		var t twist
+	play := func(name string, w World, f func(Twist) (State, error)) {
+		var t Twist
 		if o.twistWorld == w {
 			t = o.twist
 		}
@@ -117,13 +117,13 @@ func (o *Options) playAll(ctx context.Context, s *Script) []played {
 	}
 	for i := range o.Worlds {
 		seed := o.Seed + uint64(i)
-		play(fmt.Sprintf("simulated world of seed %d", seed), Simulated, func(t twist) (State, error) { return simulate(s, seed, t) })
+		play(fmt.Sprintf("simulated world of seed %d", seed), Simulated, func(t Twist) (State, error) { return Simulate(s, seed, withTwist(t)) })
 	}
-	play("cluster in one process", Local, func(t twist) (State, error) {
-		return inThisProcess(ctx, filepath.Join(o.Dir, string(Local)), s, t)
+	play("cluster in one process", Local, func(t Twist) (State, error) {
+		return InProcess(ctx, filepath.Join(o.Dir, string(Local)), s, withTwist(t))
 	})
 	if o.Executable != "" {
-		play("cluster of processes", Processes, func(t twist) (State, error) {
+		play("cluster of processes", Processes, func(t Twist) (State, error) {
 			return onProcesses(ctx, filepath.Join(o.Dir, string(Processes)), o.Executable, s, t)
 		})
 	}

@@ -3,7 +3,6 @@ package sameness
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -84,7 +83,7 @@ func TestPlantedDifferencesAreReported(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, ledger string
-		twist        twist
+		twist        Twist
 	}{
 		{"a byte", "a", func(n Name, e ledger.EntryID, p []byte) []byte {
 			if n == "a" && e == 41 {
@@ -131,12 +130,12 @@ func TestPlantedDifferencesAreReported(t *testing.T) {
 // TestDrawnWorkloadsEndAsTheyMust: what Expected says of scripts that nobody chose is what simulated worlds end in.
 func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
 	for seed := range uint64(12) {
-		s := draw(seed)
+		s := Draw(seed, true)
 		want, err := s.Expected()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, s)
 		}
-		got, err := simulate(&s, seed, nil)
+		got, err := Simulate(&s, seed, withTwist(nil))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, s)
 		}
@@ -146,37 +145,10 @@ func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
 	}
 }
 
-// draw makes a script by adding steps at random, as long as each is allowed.
-func draw(seed uint64) Script {
-	random := rand.New(rand.NewPCG(seed, 75))
-	s := Script{Seed: seed, Bookies: 5 + random.IntN(3)}
-	quorums := []ledger.Quorum{
-		{Ensemble: 3, Write: 3, Ack: 3}, {Ensemble: 3, Write: 3, Ack: 2}, {Ensemble: 4, Write: 2, Ack: 2}, {Ensemble: 2, Write: 2, Ack: 2},
-	}
-	verbs := []Verb{Create, Append, Append, Append, Close, Abandon, Recover, TakeOver, Delete, Kill, Kill, Restart}
-	for range 400 {
-		if len(s.Steps) == 40 {
-			break
-		}
-		least := random.IntN(100)
-		step := Step{
-			Verb: verbs[random.IntN(len(verbs))], Ledger: Name('a' + rune(random.IntN(5))),
-			Quorum: quorums[random.IntN(len(quorums))], Digest: ledger.CRC32C,
-			Entries: 1 + random.IntN(60), BytesMin: least, BytesMax: least + random.IntN(300), Index: random.IntN(3),
-		}
-		longer := s
-		longer.Steps = append(slices.Clone(s.Steps), step)
-		if longer.Validate() == nil {
-			s = longer
-		}
-	}
-	return s
-}
-
 // TestScriptsAreReadAsTheyAreWritten: text and steps are the same thing, whatever the script.
 func TestScriptsAreReadAsTheyAreWritten(t *testing.T) {
 	recorded, _ := recordedScript(t)
-	for _, s := range []Script{*recorded, draw(1), draw(2)} {
+	for _, s := range []Script{*recorded, Draw(1, true), Draw(2, false)} {
 		again, err := Parse(strings.NewReader(s.String()))
 		if err != nil {
 			t.Fatal(err)

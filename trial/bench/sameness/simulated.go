@@ -28,11 +28,15 @@ type world struct {
 	bookies []*sim.Node
 	serving map[*sim.Node]bool // since its last start
 	player  host.Host
+
+	settings *Settings
 }
 
-// simulate plays a script in a simulated world.
-func simulate(s *Script, seed uint64, t twist) (state State, err error) {
-	w := &world{sim: sim.New(sim.Config{Seed: seed, LockYieldPermille: 50}), serving: map[*sim.Node]bool{}}
+// Simulate plays a script in a simulated world.
+func Simulate(s *Script, seed uint64, settings *Settings) (state State, err error) {
+	config := settings.World
+	config.Seed = seed
+	w := &world{sim: sim.New(config), serving: map[*sim.Node]bool{}, settings: settings}
 	defer w.sim.Release()
 	store := w.sim.NewNode(storeNode)
 	store.SetDaemon(true)
@@ -55,7 +59,7 @@ func simulate(s *Script, seed uint64, t twist) (state State, err error) {
 	})
 	player.Start(func(h host.Host) (err error) {
 		w.player = h
-		state, err = w.play(h, s, t)
+		state, err = w.play(h, s)
 		return err
 	})
 	if v := w.sim.Run(worldLimit); v.Failed() {
@@ -86,23 +90,31 @@ func (w *world) start(n *sim.Node) {
 		if err != nil {
 			return err
 		}
-		config := bookieConfig()
+		config := w.settings.Bookie
 		config.Store.BookieID, config.Initialize = n.Name()+bookiePort, true
 		return errors.Join(node.Run(h, store, config), store.Close())
 	})
 }
 
-func (w *world) play(h host.Host, s *Script, t twist) (State, error) {
-	return playAndLook(h, storeAddress, w, s, t)
+func (w *world) play(h host.Host, s *Script) (State, error) {
+	return playAndLook(h, storeAddress, w, s, w.settings)
 }
 
-// kill ends a bookie's process without warning. Its machine, and so its page cache, stays.
+// how a bookie is killed. A process that is killed leaves its machine, and so its page cache.
+func (s *Settings) how() sim.How {
+	if s.PowerCut != nil {
+		return sim.PowerCut(*s.PowerCut)
+	}
+	return sim.KillProcess()
+}
+
+// kill ends a bookie's process without warning, or its machine.
 func (w *world) kill(b ledger.BookieID) error {
 	name := strings.TrimSuffix(string(b), bookiePort)
 	for _, n := range w.bookies {
 		if n.Name() == name {
 			if n.Running() {
-				n.Crash(sim.KillProcess())
+				n.Crash(w.settings.how())
 			}
 			return nil
 		}

@@ -11,6 +11,9 @@ import (
 // State is what a workload left behind: a line a ledger, in the order of their names, with a line break behind each.
 type State string
 
+// shapeFrom begins the part of a line that says what shape a ledger has.
+const shapeFrom = ", quorums "
+
 // outcome is what is known of one ledger at the end.
 type outcome struct {
 	name      Name
@@ -35,7 +38,7 @@ func (o *outcome) line() string {
 	default:
 		fmt.Fprintf(&b, " %s", strings.ToLower(o.state.String()))
 	}
-	fmt.Fprintf(&b, ", quorums %s, digest %s", quorumText(o.quorum), digestName(o.digest))
+	fmt.Fprintf(&b, shapeFrom+"%s, digest %s", quorumText(o.quorum), digestName(o.digest))
 	if o.fragments != nil {
 		b.WriteString(", fragments from")
 		for _, first := range o.fragments {
@@ -50,6 +53,18 @@ func stateOf(outcomes []outcome) State {
 	var b strings.Builder
 	for i := range outcomes {
 		b.WriteString(outcomes[i].line())
+		b.WriteByte('\n')
+	}
+	return State(b.String())
+}
+
+// Logical is a state without what the shape of ledgers shows in: of each ledger its name, whether it is open, closed or
+// deleted, and of a closed one its last entry, its length and its contents.
+func (s State) Logical() State {
+	var b strings.Builder
+	for line := range strings.Lines(string(s)) {
+		what, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), shapeFrom)
+		b.WriteString(what)
 		b.WriteByte('\n')
 	}
 	return State(b.String())

@@ -9,15 +9,47 @@ import (
 	"lakebed/engine/bookkeeper/client"
 	"lakebed/engine/bookkeeper/metadata/service"
 	"lakebed/engine/host"
+	"lakebed/sim"
+	"lakebed/sim/disk"
 )
 
+// Settings are what a cluster that plays a script runs with. None of them may show in the State.
+type Settings struct {
+	Bookie node.Config // its store's id and Initialize are the cluster's
+	Client client.Config
+	// ReadEntries is how many entries the look at the end asks for at a time.
+	ReadEntries int
+	// World is how a simulated one schedules. Its seed is the one that Simulate is given.
+	World sim.Config
+	// PowerCut says what a kill is in a simulated world: the end of the machine, of whose writes so much survives that was not
+	// synced. Nil: of the process alone.
+	PowerCut *disk.Survival
+	// Twist plants a difference, for tests. Nil: none.
+	Twist Twist
+}
+
+// DefaultSettings make files roll and caches fill within a script.
+func DefaultSettings() Settings {
+	return Settings{
+		Bookie: bookieConfig(), Client: clientConfig(), ReadEntries: readEntries,
+		World: sim.Config{LockYieldPermille: 50},
+	}
+}
+
+// withTwist are the default settings with a planted difference.
+func withTwist(t Twist) *Settings {
+	settings := DefaultSettings()
+	settings.Twist = t
+	return &settings
+}
+
 // withClient lets use work with a client of its own on a host.
-func withClient(h host.Host, store string, use func(*client.Client) error) error {
+func withClient(h host.Host, store string, config client.Config, use func(*client.Client) error) error {
 	session, err := service.Connect(h, h.Root(), service.DefaultClientConfig(store))
 	if err != nil {
 		return fmt.Errorf("connect to the metadata store at %s: %w", store, err)
 	}
-	c, err := client.New(h, h.Root(), session, clientConfig())
+	c, err := client.New(h, h.Root(), session, config)
 	if err != nil {
 		return errors.Join(err, session.Close())
 	}
@@ -27,16 +59,16 @@ func withClient(h host.Host, store string, use func(*client.Client) error) error
 }
 
 // playAndLook plays a script with one client, which then ends, and looks at what is left with another.
-func playAndLook(h host.Host, store string, b bookies, s *Script, t twist) (state State, err error) {
+func playAndLook(h host.Host, store string, b bookies, s *Script, settings *Settings) (state State, err error) {
 	var p *player
-	err = withClient(h, store, func(c *client.Client) error {
-		p = newPlayer(h, c, b, s, t)
+	err = withClient(h, store, settings.Client, func(c *client.Client) error {
+		p = newPlayer(h, c, b, s, settings)
 		return p.play()
 	})
 	if err != nil {
 		return "", err
 	}
-	err = withClient(h, store, func(c *client.Client) error {
+	err = withClient(h, store, settings.Client, func(c *client.Client) error {
 		state, err = p.look(c)
 		return err
 	})
