@@ -65,6 +65,7 @@ There are four things to do:
             simrun replay SEED       one of them again, event by event the same
             simrun shrink SEED|FILE  a failing one made small: few faults, few operations
             simrun explore           every state of very small clusters
+            simrun metamorphic       one workload under many configurations: one state?
             simrun defects           planted bugs: are they caught, by what, how fast
   measure   run the same code on this machine's disk
             simrun bench             beside the disk's own limit; "bench world": the laboratory's own speed
@@ -89,7 +90,7 @@ All commands that print a table print the same facts as JSON with --json.`,
 		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
 	}
 	root.SetFlagErrorFunc(explainFlag)
-	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.shrinkCommand(), a.exploreCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.reportCommand(), a.experimentCommand(), a.versionCommand(), a.workerCommand())
+	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.shrinkCommand(), a.exploreCommand(), a.metamorphicCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.reportCommand(), a.experimentCommand(), a.versionCommand(), a.workerCommand())
 	root.AddCommand(a.daemonCommands()...)
 	a.plantOnDemand(root)
 	return root
