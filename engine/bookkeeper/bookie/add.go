@@ -117,8 +117,9 @@ func (s *Store) pinWhileWriting(b *Batch) journal.Completion {
 	return b
 }
 
-// framingBytes is what the journal adds to an entry at most: its header, and the record of a ledger that begins with it.
-const framingBytes = 2*record.HeaderSize + ledgerRecordBytes
+// FramingBytes is what the journal adds to an entry at most: its header, and the record of a ledger that begins with it.
+// Submit counts it with every entry of a batch, and so must whoever collects one.
+const FramingBytes = 2*record.HeaderSize + ledgerRecordBytes
 
 // prepare checks and checksums the entries, which needs no lock, and returns what the good ones take in the journal.
 func (s *Store) prepare(adds []Add) (bytes int64) {
@@ -136,7 +137,7 @@ func (s *Store) prepare(adds []Add) (bytes int64) {
 				a.entry, a.ledger, len(a.Body), s.config.EntryBytesMax, ErrTooLarge)
 		default:
 			a.header = record.MakeHeader(kindEntry, a.Body)
-			bytes += int64(len(a.Body) + framingBytes)
+			bytes += int64(len(a.Body) + FramingBytes)
 		}
 	}
 	return bytes

@@ -58,9 +58,9 @@ func (c Config) Validate() error {
 	if c.BookieID == "" || c.InstanceID == "" {
 		return fmt.Errorf("bookie id %q and instance id %q: must not be empty", c.BookieID, c.InstanceID)
 	}
-	if c.EntryBytesMax < 1 || c.BatchBytesMax < int64(c.EntryBytesMax+framingBytes) {
+	if c.EntryBytesMax < 1 || c.BatchBytesMax < int64(c.EntryBytesMax+FramingBytes) {
 		return fmt.Errorf("longest batch %d: must hold the longest entry, %d bytes, and its framing, %d",
-			c.BatchBytesMax, c.EntryBytesMax, framingBytes)
+			c.BatchBytesMax, c.EntryBytesMax, FramingBytes)
 	}
 	if err := c.Journal.Validate(c.BatchBytesMax); err != nil {
 		return err

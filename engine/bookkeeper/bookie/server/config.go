@@ -17,7 +17,7 @@ type Config struct {
 
 	BatchesMax      int   // handed to the store and not yet answered, for each connection
 	BatchEntriesMax int   // adds that are handed over together
-	BatchBytesMax   int64 // the same in bytes, soft by one entry; the store must take so many
+	BatchBytesMax   int64 // the same in bytes, journal framing included; a longer entry goes alone; the store must take so many
 
 	ReadsMax         int   // accepted and not yet answered, for each connection; fencing ones included
 	ReadTasks        int   // of the server, for plain reads

@@ -107,10 +107,12 @@ func (r *reader) handle(request *wire.Request) {
 	}
 }
 
-// add collects an add. The batch goes to the store when it is full, or when nothing more is at hand.
+// add collects an add. The batch goes to the store when it is full, or when nothing more is at hand. It is measured as the
+// store measures it: one of many short entries that fits by their bodies alone would be refused as too long, and every
+// entry in it with it.
 func (r *reader) add(request *wire.Request) {
 	config := &r.c.server.config
-	bytes := int64(len(request.Body))
+	bytes := int64(len(request.Body) + bookie.FramingBytes)
 	if r.batch != nil && len(r.batch.Adds) > 0 && r.batch.bytes+bytes > config.BatchBytesMax {
 		r.submit()
 	}
