@@ -145,6 +145,38 @@ func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
 	}
 }
 
+// TestDrawnScriptsLeaveSomethingToCompare: most ledgers end closed and hold entries, whether bookies are killed or not; an
+// earlier draw deleted nearly all of them, and what was compared was that nothing was left.
+func TestDrawnScriptsLeaveSomethingToCompare(t *testing.T) {
+	for _, kills := range []bool{false, true} {
+		count := map[string]int{}
+		for seed := range uint64(20) {
+			s := Draw(seed, kills)
+			want, err := s.Expected()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(want)) {
+				_, what, _ := strings.Cut(line, ": ")
+				word, rest, _ := strings.Cut(what, ",")
+				if word == "closed" && !strings.HasPrefix(rest, " last entry -1,") {
+					count["filled"]++
+				}
+				count["all"]++
+			}
+			for _, step := range s.Steps {
+				count[string(step.Verb)]++
+			}
+		}
+		if count["filled"]*10 < count["all"]*6 || count["delete"] == 0 || count["recover"] < 10 || count["takeover"] < 10 {
+			t.Errorf("kills %v: %v", kills, count)
+		}
+		if kills != (count["kill"] > 20) {
+			t.Errorf("kills %v: %d bookies are killed", kills, count["kill"])
+		}
+	}
+}
+
 // TestScriptsAreReadAsTheyAreWritten: text and steps are the same thing, whatever the script.
 func TestScriptsAreReadAsTheyAreWritten(t *testing.T) {
 	recorded, _ := recordedScript(t)
