@@ -150,7 +150,7 @@ func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
 func TestDrawnScriptsLeaveSomethingToCompare(t *testing.T) {
 	for _, kills := range []bool{false, true} {
 		count := map[string]int{}
-		for seed := range uint64(20) {
+		for seed := range uint64(8) {
 			s := Draw(seed, kills)
 			want, err := s.Expected()
 			if err != nil {
@@ -168,7 +168,7 @@ func TestDrawnScriptsLeaveSomethingToCompare(t *testing.T) {
 				count[string(step.Verb)]++
 			}
 		}
-		if count["filled"]*10 < count["all"]*6 || count["delete"] == 0 || count["recover"] < 10 || count["takeover"] < 10 {
+		if count["filled"]*10 < count["all"]*6 || count["delete"] == 0 || count["recover"] < 5 || count["takeover"] < 5 {
 			t.Errorf("kills %v: %v", kills, count)
 		}
 		if kills != (count["kill"] > 20) {
