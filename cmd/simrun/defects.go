@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ type defectsFlags struct {
 	list      bool
 	shrink    time.Duration
 	out       string
+	overlay   string
 	json      bool
 }
 
@@ -50,12 +52,17 @@ A trial with a planted bug can be run again: simrun replay SEED --scenario NAME 
 With --shrink each bug is hunted once, and the trial that caught it is made small, as "simrun shrink" does: the table then
 says how many faults and operations are left, and whether each is needed.
 
+With --overlay nothing is hunted: all bugs are written into a directory, switched off, as an overlay for "go test" and
+"go build", also for those of a module of yours that imports lakebed from this clone. LAKEBED_DEFECT=ID switches one on.
+See: go doc ./trial/property.
+
 Exit code 0: all were caught. 1: one has survived. 3: there are no sources, or the program could not be built.`,
 		Example: `  simrun defects                               # the whole catalogue, five hunts each
   simrun defects no-sync limbo-ignored         # these two
   simrun defects --campaigns 1 --budget 10     # a quick look
   simrun defects --shrink                      # how small the failing trials become
   simrun defects --list                        # what is planted and where, how it goes wrong, what a unit test would see
+  simrun defects --overlay /tmp/planted        # for tests of your own
   simrun replay 12 --scenario bookie --defect ack-before-write`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, ids []string) error { return a.defects(c.Context(), f, ids) },
@@ -75,6 +82,7 @@ Exit code 0: all were caught. 1: one has survived. 3: there are no sources, or t
 	flags.DurationVar(&f.shrink, "shrink", 0, "make the failing trials small instead, each within this time")
 	flags.Lookup("shrink").NoOptDefVal = shrink.BudgetDefault.String()
 	flags.StringVar(&f.out, "out", "shrunk", "with --shrink: directory for the small trials")
+	flags.StringVar(&f.overlay, "overlay", "", "write the bugs into this directory as an overlay for go test, and hunt for nothing")
 	flags.BoolVar(&f.list, "list", false, "print the catalogue and hunt for nothing")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of tables")
 	return c
@@ -86,6 +94,10 @@ func (a *app) defects(ctx context.Context, f defectsFlags, ids []string) error {
 		return err
 	}
 	switch {
+	case f.overlay != "" && (f.list || f.json || f.shrink > 0 || len(ids) > 0):
+		return fmt.Errorf("%w: --overlay writes all bugs and does nothing else: leave the rest out", campaign.ErrUsage)
+	case f.overlay != "":
+		return a.writeOverlay(f.overlay)
 	case f.list && f.json:
 		return a.printJSON(map[string]any{"defects": chosen})
 	case f.list:
@@ -111,6 +123,27 @@ func (a *app) defects(ctx context.Context, f defectsFlags, ids []string) error {
 		return a.printJSON(table)
 	}
 	return table.WriteText(a.out)
+}
+
+// writeOverlay writes the planted bugs for go commands of the user's own, and says how to use them.
+func (a *app) writeOverlay(directory string) error {
+	root, err := defects.FindSources(".")
+	if err != nil {
+		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+	}
+	// The go command may run anywhere, and reads the paths in the overlay as they stand there.
+	if directory, err = filepath.Abs(directory); err == nil {
+		err = os.MkdirAll(directory, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: make room for the overlay: %w", campaign.ErrEnvironment, err)
+	}
+	plan, err := defects.WriteOverlay(root, directory)
+	if err != nil {
+		return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+	}
+	fmt.Fprintf(a.out, "%d bugs are planted, all switched off; one is on with:\n\n  %s=ID go test -overlay %s\n", len(defects.All()), defect.Variable, plan)
+	return nil
 }
 
 // shrinkDefects makes the failures of defects small.
@@ -211,6 +244,7 @@ func (a *app) runPlanted(c *cobra.Command, arguments []string) error {
 		return fmt.Errorf("%w: make room for the overlay: %w", campaign.ErrEnvironment, err)
 	}
 	defer os.RemoveAll(directory)
+	fmt.Fprintln(a.err, "building the engine with all defects planted")
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	program, err := defects.Build(ctx, root, directory, "cmd/simrun")
 	interrupted := ctx.Err()

@@ -22,13 +22,13 @@ func FindSources(directory string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoSources, err)
 	}
-	for {
+	for from := at; ; {
 		if text, err := os.ReadFile(filepath.Join(at, "go.mod")); err == nil && declares(string(text)) {
 			return at, nil
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
-			return "", fmt.Errorf("%w: %s is not inside a clone of the repository", ErrNoSources, directory)
+			return "", fmt.Errorf("%w: run this inside a clone of the repository, which %s is not", ErrNoSources, from)
 		}
 		at = parent
 	}

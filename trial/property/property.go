@@ -2,6 +2,8 @@ package property
 
 import (
 	"cmp"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 
 	"lakebed/faults"
 	"lakebed/trial"
+	"lakebed/trial/defects/defect"
 	"lakebed/workloads/agenda"
 )
 
@@ -53,6 +56,9 @@ func Operations(clients []int) *rapid.Generator[[]agenda.Op] {
 // Run runs a trial and fails the test if it breaks a promise. The result is for further claims.
 func Run(t *rapid.T, o trial.Options) trial.Result {
 	t.Helper()
+	if err := checkPlanted(os.Getenv(defect.Variable)); err != nil {
+		t.Fatal(err)
+	}
 	r := trial.Run(o)
 	if !r.Failed() {
 		return r
@@ -61,7 +67,24 @@ func Run(t *rapid.T, o trial.Options) trial.Result {
 	for _, f := range r.Findings {
 		told = append(told, f.Checker+": "+f.Signature+"\n"+f.Text)
 	}
-	t.Fatalf("seed %d of %s with %d faults and %d operations: %s\n%s", o.Seed, o.Scenario.Name, len(o.Plan.Elements),
-		len(o.Reduction.Operations), r.Verdict, strings.Join(told, "\n"))
+	t.Fatalf("seed %d of %s with %s and %s: %s\n%s", o.Seed, o.Scenario.Name, counted(len(o.Plan.Elements), "fault"),
+		counted(len(o.Reduction.Operations), "operation"), r.Verdict, strings.Join(told, "\n"))
 	return r
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// checkPlanted reports that a bug is asked for which is not there: the test would pass, and seem to see nothing.
+func checkPlanted(id string) error {
+	if id == "" || defect.Compiled {
+		return nil
+	}
+	return fmt.Errorf("%s=%s, and this program has no planted bugs: build it with go test -overlay DIR/overlay.json, "+
+		"which \"simrun defects --overlay DIR\" writes", defect.Variable, id)
 }

@@ -61,7 +61,7 @@ func (w *witness) Log(...any)            {}
 func TestABrokenPromiseShrinksToAFewOperations(t *testing.T) {
 	set(t, "rapid.nofailfile", "true")
 	set(t, "rapid.seed", "1")
-	set(t, "rapid.shrinktime", "4s")
+	set(t, "rapid.shrinktime", "2s")
 	scenario, err := trial.Find("canary")
 	if err != nil {
 		t.Fatal(err)
