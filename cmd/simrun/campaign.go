@@ -153,6 +153,9 @@ func (a *app) campaign(c *cobra.Command, f campaignFlags, scenarios []string) er
 	if err != nil {
 		return err
 	}
+	if err := errors.Join(checkOutputs(outputFile{"--jsonl", options.Log, true}, outputFile{"--junit", f.junit, false}), checkDirectory("--out", f.out)); err != nil {
+		return err
+	}
 	stopProfile, err := a.startProfile()
 	if err != nil {
 		return err

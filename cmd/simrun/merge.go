@@ -53,6 +53,9 @@ Exit code 0: all promises held. 1: one did not, or the campaign was weak or blin
 }
 
 func (a *app) merge(f mergeFlags, files []string) error {
+	if err := errors.Join(checkOutputs(outputFile{"--junit", f.junit, false}), checkDirectory("--out", f.out)); err != nil {
+		return err
+	}
 	summary, failed := campaign.Merge(campaign.MergeOptions{Logs: files, Partial: f.partial, Out: f.out, Catalogue: a.catalogue})
 	if summary == nil {
 		return failed

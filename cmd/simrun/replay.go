@@ -59,7 +59,8 @@ world runs to its end, and --from and --until choose which events are shown.
 
 A case that was kept with a planted bug runs with it again, which takes the sources and the go command.
 
-Exit code 0: the promises held, or the world was cut. 1: one did not. 3: you interrupted.`,
+Exit code 0: the promises held, or the world was cut. 1: one did not. 2: wrong use, or no case. 3: the environment failed,
+or you interrupted.`,
 		Example: `  simrun replay 17                                  # seed 17 of the default campaign
   simrun replay 17 --scenario bookie --trace=17.txt # with all its events in a file
   simrun replay failures/bookie-17-violation.json   # a case that a campaign has kept
@@ -106,6 +107,9 @@ Exit code 0: the promises held, or the world was cut. 1: one did not. 3: you int
 }
 
 func (a *app) replay(ctx context.Context, f replayFlags, target string) error {
+	if err := f.checkOutputs(target); err != nil {
+		return err
+	}
 	trace, closeTrace, err := a.openTrace(f.trace)
 	if err != nil {
 		return err
@@ -134,13 +138,25 @@ func (a *app) replay(ctx context.Context, f replayFlags, target string) error {
 		return err
 	}
 	a.code = replayed.ExitCode()
-	if err := f.writePage(replayed); err != nil {
-		return err
-	}
+	err = f.writePage(replayed) // what was found is told even if the page is lost
 	if f.json {
-		return a.printJSON(replayed)
+		return errors.Join(a.printJSON(replayed), err)
 	}
-	return replayed.WriteText(a.out)
+	return errors.Join(replayed.WriteText(a.out), err)
+}
+
+// checkOutputs reports files that would overwrite each other or the case, or cannot be written.
+func (f *replayFlags) checkOutputs(target string) error {
+	outputs := []outputFile{{"--html", f.html, false}, {"--model", f.model, false}}
+	if f.trace != traceToStderr {
+		outputs = append(outputs, outputFile{"--trace", f.trace, true})
+	}
+	for _, o := range outputs {
+		if o.path != "" && sameFile(o.path, target) {
+			return fmt.Errorf("%w: %s would overwrite the case %s", campaign.ErrUsage, o.flag, target)
+		}
+	}
+	return checkOutputs(outputs...)
 }
 
 // page reports whether a page is asked for.

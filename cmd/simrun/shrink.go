@@ -51,8 +51,8 @@ operation that the failure goes away without it.
 
 With a planted bug, what fails without the bug does not count.
 
-Exit code 0: here is a smaller one. 1: it does not fail in each replay. 2: the trial does not fail. 3: you interrupted;
-the smallest so far is in the file.`,
+Exit code 0: here is a smaller one. 1: it does not fail in each replay. 2: wrong use, or the trial does not fail. 3: the
+environment failed, or you interrupted: then the smallest so far is in the file.`,
 		Example: `  simrun shrink failures/bookie-17-violation.json
   simrun shrink 1 --scenario cluster-canary --budget 2m --out small.json
   simrun shrink 12 --scenario bookie --defect ack-before-write --json`,
@@ -89,6 +89,9 @@ func (a *app) shrink(ctx context.Context, f shrinkFlags, target string) error {
 	}
 	if f.replays < 0 {
 		return fmt.Errorf("%w: --replays %d: cannot be negative", campaign.ErrUsage, f.replays)
+	}
+	if err := checkOutputs(outputFile{"--out", f.out, false}); err != nil {
+		return err
 	}
 	stopProfile, err := a.startProfile()
 	if err != nil {
