@@ -62,8 +62,11 @@ const (
 	DrawMetadata Draw = "metadata" // the metadata store takes no freedom
 )
 
-// Draws returns all draws: those of a cluster, or those of a single bookie.
+// Draws returns all draws: those of a cluster, of a segment log, or of a single bookie.
 func Draws(s *Scenario) []Draw {
+	if s.Segments != nil {
+		return []Draw{DrawSchedule}
+	}
 	if s.Cluster == nil {
 		return []Draw{DrawSchedule, DrawBookies}
 	}
@@ -185,7 +188,10 @@ func (r *Reduction) shape(d *clusterDraw) {
 
 // Shape is what there is to break in the trial's world, and what may be damaged: what plans are drawn for.
 func (o *Options) Shape() faults.Shape {
-	if o.Scenario.Cluster == nil {
+	switch {
+	case o.Scenario.Segments != nil:
+		return o.Scenario.segmentsShape(drawSegments(&o.Scenario, sim.Stream(o.Seed, "trial/segments")).config.Volumes)
+	case o.Scenario.Cluster == nil:
 		return o.Scenario.shape()
 	}
 	d := drawCluster(o)
@@ -221,15 +227,23 @@ func (o *Options) Check() error {
 	if o.Plan == nil {
 		return nil
 	}
+	if err := o.CheckNames(); err != nil {
+		return err
+	}
+	return faults.Validate(*o.Plan, o.Shape().Allowance)
+}
+
+// CheckNames reports that the plan cannot be carried out, because it names nodes that the trial does not have.
+func (o *Options) CheckNames() error {
+	if o.Plan == nil {
+		return nil
+	}
 	shape := o.Shape()
 	names := append([]string{verifierNode}, shape.Peers...)
 	for _, n := range shape.Nodes {
 		names = append(names, n.Name)
 	}
-	if err := o.Plan.Names(names); err != nil {
-		return err
-	}
-	return faults.Validate(*o.Plan, shape.Allowance)
+	return o.Plan.Names(names)
 }
 
 // cluster takes the place of what was drawn about the nodes.

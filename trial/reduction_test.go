@@ -135,3 +135,16 @@ func TestReductionsThatProveNothingAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPlansOfAllScenariosNameNodesThatAreThere: a case is refused if its plan names others, so no plan that a trial has
+// written out may.
+func TestPlansOfAllScenariosNameNodesThatAreThere(t *testing.T) {
+	for _, s := range Scenarios() {
+		const seed = 1
+		r := Run(Options{Scenario: s, Seed: seed})
+		o := Options{Scenario: s, Seed: seed, Plan: &r.Plan}
+		if err := o.CheckNames(); err != nil {
+			t.Errorf("seed %d of %s: %v", seed, s.Name, err)
+		}
+	}
+}

@@ -46,7 +46,7 @@ type segmentsRun struct {
 func newSegments(o Options) *segmentsRun {
 	s := &o.Scenario
 	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
-	worldConfig := drawWorld(o.Seed, draw("world"))
+	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer = o.Trace, o.Observer
 	t := &segmentsRun{
 		options: o, drawn: drawSegments(s, draw("segments")), world: sim.New(worldConfig), marks: model.NewMarks(),
@@ -96,12 +96,12 @@ func (t *segmentsRun) unsynced() {
 
 func (t *segmentsRun) runAll() Result {
 	o := &t.options
-	limit := o.Scenario.work() + healedLimit
+	limit := o.work() + healedLimit
 	if o.Until > 0 {
 		limit = o.Until
 	}
 	t.world.At(0, t.start)
-	t.world.At(o.Scenario.work(), t.heal)
+	t.world.At(o.work(), t.heal)
 	return t.result(t.world.Run(limit))
 }
 

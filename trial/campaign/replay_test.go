@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lakebed/faults"
 	"lakebed/trial"
 )
 
@@ -114,7 +115,14 @@ func TestWhatIsNeitherSeedNorCaseIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	elsewhere := good
+	elsewhere.Result.Plan.Elements = []faults.Element{{ID: "a", Kind: faults.Kill, Target: faults.Target{Node: "boookie"}}}
+	edited := filepath.Join(directory, "edited.json")
+	if err := WriteCase(edited, elsewhere); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ target, scenario, reason string }{
+		{edited, "", `no node "boookie"`},
 		{"-3", "", "neither a seed nor a file"},
 		{"18446744073709551616", "", "from 0 to 2^64-1"},
 		{filepath.Join(directory, "absent.json"), "", "neither a seed nor a file"},
