@@ -89,6 +89,7 @@ func TestWrongUseExitsWithTwoAndSaysWhatWasMeant(t *testing.T) {
 		"campaign --seed soon":                 `nor "random"`,
 		"campaign --seeds 0":                   "needs an end",
 		"campaign --workers -1":                "negative",
+		"campaign --workers 100000":            "with shards",
 		"campaign --profile cpu":               "--workers 0",
 		"campaign --workers 0 --profile speed": "block, cpu, mem, mutex",
 		"replay":                               "needs a seed",

@@ -39,6 +39,7 @@ const (
 	replaysOfNewMax     = 2       // runs that follow the first failure of each group
 	shardsMax           = 100_000 // as many as an Indexed Job of Kubernetes may complete
 	weightMax           = 1_000_000
+	workersMax          = 1024 // processes of this machine; more come with shards
 	logBufferBytes      = 64 << 10
 	lineMaxBytes        = 64 << 20 // of a log; the longest hold the plan or the stacks of a failure
 	programDigestBytes  = 16
@@ -112,6 +113,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("%w: a campaign needs an end: a number of seeds, a time, or both", ErrUsage)
 	case o.Seeds > math.MaxInt64-shardsMax:
 		return fmt.Errorf("%w: %d seeds are more than any campaign can run", ErrUsage, o.Seeds)
+	case o.Workers > workersMax:
+		return fmt.Errorf("%w: %d workers are more than the %d that a campaign starts on one machine; spread it with shards", ErrUsage, o.Workers, workersMax)
 	case o.Workers > 0 && len(o.WorkerCommand) == 0:
 		return fmt.Errorf("%w: %d workers and no command that starts one", ErrUsage, o.Workers)
 	}
