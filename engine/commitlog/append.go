@@ -1,0 +1,180 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+)
+
+// AnyQueue lets the store choose the queue: each in turn.
+const AnyQueue int32 = -1
+
+// Placed says where a message is.
+type Placed struct {
+	Queue       int32
+	QueueOffset int64
+	Physical    int64
+	Stored      int64 // store timestamp, ms
+}
+
+// Append stores a message and returns when it is as safe as the flush mode says. Queue offset, physical offset and store
+// timestamp of m are the store's to give; m and what it points at may be used again when Append has returned.
+func (s *Store) Append(m message.Message) (Placed, error) {
+	if err := s.begin(); err != nil {
+		return Placed{}, err
+	}
+	defer s.end()
+	q, err := s.target(&m)
+	if err != nil {
+		return Placed{}, err
+	}
+	placed, ticket, err := s.place(q, &m)
+	if err != nil {
+		return Placed{}, err
+	}
+	if err := ticket.Wait(); err != nil {
+		return Placed{}, fmt.Errorf("append at %d of the log: %w: %w", placed.Physical, ErrOutcomeUnknown, err)
+	}
+	if s.config.AckAfterDispatch {
+		if err := s.awaitUnit(placed.Physical); err != nil {
+			return Placed{}, fmt.Errorf("message at %d of the log is stored, its unit is not: %w: %w", placed.Physical, ErrOutcomeUnknown, err)
+		}
+	}
+	return placed, nil
+}
+
+// target checks a message and returns the queue it goes to.
+func (s *Store) target(m *message.Message) (*queue, error) {
+	name := string(m.Topic)
+	if err := checkTopic(name); err != nil {
+		return nil, err
+	}
+	if len(m.Body) > s.config.BodyBytesMax {
+		return nil, fmt.Errorf("body of %d bytes, more than %d: %w", len(m.Body), s.config.BodyBytesMax, ErrIllegal)
+	}
+	if len(m.Properties) > s.config.PropertiesMax {
+		return nil, fmt.Errorf("properties of %d bytes, more than %d: %w", len(m.Properties), s.config.PropertiesMax, ErrIllegal)
+	}
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	t := s.find(name)
+	if t == nil {
+		if !s.config.AutoCreateTopic {
+			return nil, fmt.Errorf("append to topic %s: %w", name, ErrNoQueue)
+		}
+		var err error
+		if t, err = s.ensure(name, s.config.QueuesPerTopic); err != nil {
+			return nil, err
+		}
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if m.Queue == AnyQueue {
+		t.turn = (t.turn + 1) % len(t.queues)
+		m.Queue = int32(t.turn)
+	}
+	if m.Queue < 0 || int(m.Queue) >= len(t.queues) {
+		return nil, fmt.Errorf("append to queue %d of topic %s, which has %d: %w", m.Queue, name, len(t.queues), ErrNoQueue)
+	}
+	return t.queues[m.Queue], nil
+}
+
+// place puts the message into the open group. After an error it is not stored.
+func (s *Store) place(q *queue, m *message.Message) (placed Placed, ticket *host.Ticket, err error) {
+	for {
+		if err := s.commits.AwaitRoom(); err != nil {
+			return placed, nil, err
+		}
+		if s.isFull() {
+			s.h.Probe().Mark(host.Event{Name: PointRefused})
+			return placed, nil, fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
+		}
+		g, ticket, ok := s.commits.Enter()
+		if !ok {
+			continue // others have filled it, or it has failed
+		}
+		if len(g.runs) == 0 {
+			s.tail = s.padded(s.tail) // the group before ends with a blank
+		}
+		at, fits := s.room(int64(m.Size()))
+		if fits {
+			before := len(g.bytes)
+			placed = s.encode(g, q, m, at)
+			s.commits.Leave(int64(len(g.bytes) - before))
+			return placed, ticket, nil
+		}
+		s.commits.Leave(0)
+		if err := s.log.Await(at); err != nil {
+			s.h.Probe().Mark(host.Event{Name: PointRefused, A: at})
+			return placed, nil, fmt.Errorf("append to %v: %w", q, stoppedBy(err))
+		}
+	}
+}
+
+// stoppedBy says of a wait that a stop has ended that the store has stopped.
+func stoppedBy(err error) error {
+	if errors.Is(err, host.ErrStopping) {
+		return fmt.Errorf("%w: %w", ErrStopped, err)
+	}
+	return err
+}
+
+func (s *Store) isFull() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.diskFull
+}
+
+// room returns where a record of this size goes: at the tail, or at the start of the next file if a blank would not fit
+// behind it. Not ok: that file is not there yet. The open group's lock is held.
+func (s *Store) room(size int64) (at int64, ok bool) {
+	at = s.tail
+	if end := s.log.FileEnd(at); at+size+message.BlankBytes > end {
+		at = end
+	}
+	return at, s.log.Has(at)
+}
+
+// encode appends the record to the group, behind a blank if it begins a new file. The open group's lock is held: store
+// timestamps ascend with the offsets, and so do queue offsets.
+func (s *Store) encode(g *group, q *queue, m *message.Message, at int64) Placed {
+	if len(g.runs) == 0 {
+		g.begin(s.tail)
+	}
+	if at != s.tail {
+		g.bytes = message.AppendBlank(g.bytes, at-s.tail)
+		g.begin(at)
+	}
+	if at%s.config.FileBytes == 0 {
+		s.h.Probe().Mark(host.Event{Name: PointRolled, A: at})
+	}
+	s.stored = max(s.stored, int64(s.h.Now())/int64(time.Millisecond)) // the clock may jump back
+	m.QueueOffset, m.PhysicalOffset, m.StoreTimestamp = 0, at, s.stored
+	if m.InQueue() {
+		m.QueueOffset = q.next
+		q.next++
+	}
+	g.bytes = message.Append(g.bytes, m)
+	s.tail = at + int64(m.Size())
+	g.end, g.stored = s.tail, s.stored
+	return Placed{Queue: q.id, QueueOffset: m.QueueOffset, Physical: at, Stored: s.stored}
+}
+
+// awaitUnit waits until the message at this offset has its unit.
+func (s *Store) awaitUnit(physical int64) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for s.dispatched <= physical {
+		if s.failed != nil {
+			return s.failed
+		}
+		if !s.moved.Wait() {
+			return ErrStopped
+		}
+	}
+	return nil
+}

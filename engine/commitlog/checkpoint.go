@@ -1,0 +1,139 @@
+package commitlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/host"
+)
+
+// checkpointName is the name of the checkpoint's file.
+const checkpointName = "checkpoint"
+
+// checkpoint is what a start can rely on. Its file is replaced as a whole. Big-endian:
+//
+//	 0  4  magic "LCCP"
+//	 4  4  CRC32C of all bytes from 8 on
+//	 8  8  synced: the log is durable below
+//	16  8  dispatched: below, each message has its durable unit
+//	24  8  store timestamp of the last message, ms
+//	32  4  flags: bit 0 the store was closed cleanly
+//	36  4  length of what the key index stores about itself, and its bytes
+//	    4  number of queues, and for each, sorted by topic and id:
+//	       2 length of the topic, topic, 4 queue id, 8 first unit, 8 count of units in files,
+//	       2 number of units that follow those, and the units
+type checkpoint struct {
+	synced     int64
+	dispatched int64
+	stored     int64
+	clean      bool
+	index      []byte
+	queues     []queueRecord
+}
+
+// queueRecord is the state of one queue. Units of a queue may be counted that lie behind dispatched: they are durable, and
+// so are their messages.
+type queueRecord struct {
+	topic string
+	id    int32
+	state consumequeue.State
+}
+
+const (
+	checkpointMagic     = 0x4c434350 // "LCCP"
+	checkpointHeadBytes = 8
+	flagClean           = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) // only ever read
+
+func (c *checkpoint) encode() []byte {
+	order := binary.BigEndian
+	p := order.AppendUint32(nil, checkpointMagic)
+	p = order.AppendUint32(p, 0)
+	p = order.AppendUint64(p, uint64(c.synced))
+	p = order.AppendUint64(p, uint64(c.dispatched))
+	p = order.AppendUint64(p, uint64(c.stored))
+	flags := uint32(0)
+	if c.clean {
+		flags |= flagClean
+	}
+	p = order.AppendUint32(p, flags)
+	p = order.AppendUint32(p, uint32(len(c.index)))
+	p = append(p, c.index...)
+	p = order.AppendUint32(p, uint32(len(c.queues)))
+	for i := range c.queues {
+		q := &c.queues[i]
+		p = order.AppendUint16(p, uint16(len(q.topic)))
+		p = append(p, q.topic...)
+		p = order.AppendUint32(p, uint32(q.id))
+		p = order.AppendUint64(p, uint64(q.state.First))
+		p = order.AppendUint64(p, uint64(q.state.Count))
+		p = order.AppendUint16(p, uint16(len(q.state.Rest)/consumequeue.UnitBytes))
+		p = append(p, q.state.Rest...)
+	}
+	order.PutUint32(p[4:], crc32.Checksum(p[checkpointHeadBytes:], castagnoli))
+	return p
+}
+
+// fields takes fixed parts off the front of bytes; once they do not suffice everything is zero.
+type fields struct {
+	rest  []byte
+	short bool
+}
+
+func (f *fields) take(n uint64) []byte {
+	if n > uint64(len(f.rest)) {
+		f.rest, f.short = nil, true
+		return make([]byte, min(n, 8))
+	}
+	taken := f.rest[:n:n]
+	f.rest = f.rest[n:]
+	return taken
+}
+
+func (f *fields) uint16() uint16 { return binary.BigEndian.Uint16(f.take(2)) }
+func (f *fields) uint32() uint32 { return binary.BigEndian.Uint32(f.take(4)) }
+func (f *fields) int64() int64   { return int64(binary.BigEndian.Uint64(f.take(8))) }
+
+func decodeCheckpoint(p []byte) (c checkpoint, err error) {
+	f := fields{rest: p}
+	magic, sum := f.uint32(), f.uint32()
+	if f.short || magic != checkpointMagic || sum != crc32.Checksum(f.rest, castagnoli) {
+		return c, fmt.Errorf("checkpoint of %d bytes: %w", len(p), ErrCorrupt)
+	}
+	c.synced, c.dispatched, c.stored = f.int64(), f.int64(), f.int64()
+	c.clean = f.uint32()&flagClean != 0
+	c.index = f.take(uint64(f.uint32()))
+	for n := f.uint32(); n > 0 && !f.short; n-- {
+		topic := string(f.take(uint64(f.uint16())))
+		id, state := int32(f.uint32()), consumequeue.State{First: f.int64(), Count: f.int64()}
+		state.Rest = f.take(uint64(f.uint16()) * consumequeue.UnitBytes)
+		c.queues = append(c.queues, queueRecord{topic: topic, id: id, state: state})
+		f.short = f.short || id < 0 || state.First < 0 || state.Count < 0 || state.First > state.Next() || checkTopic(topic) != nil
+	}
+	if f.short || len(f.rest) > 0 || c.synced < 0 || c.dispatched < 0 || c.dispatched > c.synced {
+		return checkpoint{}, fmt.Errorf("checkpoint of %d bytes makes no sense: %w", len(p), ErrCorrupt)
+	}
+	return c, nil
+}
+
+// readCheckpoint reads the checkpoint of a store; host.ErrNotExist if there is none.
+func readCheckpoint(dir host.Dir) (checkpoint, error) {
+	f, err := dir.Open(checkpointName)
+	if err != nil {
+		return checkpoint{}, fmt.Errorf("open checkpoint: %w", err)
+	}
+	size, err := f.Size()
+	p := make([]byte, max(size, 0))
+	if err == nil {
+		_, err = host.ReadFull(f, p, 0)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return checkpoint{}, fmt.Errorf("read checkpoint: %w", err)
+	}
+	return decodeCheckpoint(p)
+}

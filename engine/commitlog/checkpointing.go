@@ -1,0 +1,126 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+
+	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/host"
+)
+
+// checkpointAtTimes is the task that makes units durable: after an interval, and earlier if the log has grown by as much as a
+// start may read, or the units in memory are too many.
+func (s *Store) checkpointAtTimes() {
+	for s.awaitDue() {
+		err := s.checkpointOrFail(false)
+		if err == nil {
+			continue
+		}
+		s.h.Log(host.Warn, "cannot make a checkpoint; it is tried again", host.F("error", err))
+		if s.Failed() != nil || !s.tasks.Sleep(s.config.RetryPause) {
+			return
+		}
+	}
+}
+
+// awaitDue waits until a checkpoint is due. False: the store ends.
+func (s *Store) awaitDue() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	begun := s.h.Elapsed()
+	for s.failed == nil {
+		if s.hurry || s.dispatched-s.checkpointed >= s.config.CheckpointBytes || s.pending >= s.config.PendingUnitsMax {
+			return true
+		}
+		left := s.config.CheckpointInterval - (s.h.Elapsed() - begun)
+		if left <= 0 {
+			if s.dispatched > s.checkpointed {
+				return true
+			}
+			begun = s.h.Elapsed()
+			continue
+		}
+		if s.due.WaitFor(left) == host.Stopping {
+			return false
+		}
+	}
+	return false
+}
+
+// checkpointOrFail makes a checkpoint. A full disk is told and nothing else: all of it can be tried again. Any other failure
+// stops the store.
+func (s *Store) checkpointOrFail(clean bool) error {
+	err := s.checkpoint(clean)
+	full := errors.Is(err, host.ErrNoSpace) && !errors.Is(err, errSync) && !errors.Is(err, consumequeue.ErrSync)
+	if err != nil && !full {
+		s.fail(fmt.Errorf("checkpoint: %w", err))
+	}
+	return err
+}
+
+// checkpoint makes all units durable that there are, and stores how far that is. The order is what recovery builds on: units,
+// then the log below every message that has one, then the file that says so. So no unit ever counts whose message a
+// crash can take back, and nothing is said to be durable that is not.
+func (s *Store) checkpoint(clean bool) error {
+	s.checkpointing.Lock()
+	defer s.checkpointing.Unlock()
+	s.mutex.Lock()
+	c := checkpoint{dispatched: s.dispatched, clean: clean}
+	covered := s.pending
+	s.hurry = false
+	s.mutex.Unlock()
+	for _, q := range s.allQueues() {
+		state, err := q.units.Flush()
+		if err != nil {
+			return fmt.Errorf("%v: %w", q, err)
+		}
+		c.queues = append(c.queues, queueRecord{topic: q.topic.name, id: q.id, state: state})
+	}
+	if s.index != nil {
+		var err error
+		if c.index, err = s.index.Flush(); err != nil {
+			return fmt.Errorf("key index: %w", err)
+		}
+	}
+	s.mutex.Lock()
+	confirmed := s.confirmed // the units of a batch under way are flushed, too
+	c.stored = s.lastStored
+	s.mutex.Unlock()
+	if err := s.syncLog(confirmed); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	c.synced = s.synced
+	s.mutex.Unlock()
+	if err := host.ReplaceFile(s.dir, checkpointName, c.encode()); err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	s.install(&c, covered)
+	return s.removeUnits(&c)
+}
+
+// install lets the others know what is durable now.
+func (s *Store) install(c *checkpoint, covered int64) {
+	s.durable = *c
+	s.mutex.Lock()
+	s.checkpointed = c.dispatched
+	s.pending -= covered
+	s.confirm.Broadcast() // the dispatcher may have waited for room
+	s.mutex.Unlock()
+	s.h.Probe().Mark(host.Event{Name: PointCheckpointed, A: c.dispatched, B: c.synced})
+}
+
+// removeUnits removes the files of queues whose messages are gone.
+func (s *Store) removeUnits(c *checkpoint) error {
+	for _, record := range c.queues {
+		q := s.findQueue(record.topic, record.id)
+		if record.state.First/s.config.QueueFileUnits == q.removed {
+			continue
+		}
+		if err := q.units.RemoveBelow(record.state); err != nil {
+			return fmt.Errorf("%v: %w", q, err)
+		}
+		q.removed = record.state.First / s.config.QueueFileUnits
+	}
+	return nil
+}

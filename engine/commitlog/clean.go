@@ -1,0 +1,125 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+)
+
+const (
+	dayHours       = 24
+	hourMillis     = int64(time.Hour / time.Millisecond)
+	millisecondsOf = int64(time.Millisecond)
+)
+
+// cleanAtIntervals is the task that removes old files, and that looks after the space of the volume.
+func (s *Store) cleanAtIntervals() {
+	for s.tasks.Sleep(s.config.Retention.Interval) {
+		if s.Failed() != nil {
+			return
+		}
+		if err := s.Clean(); err != nil && !errors.Is(err, ErrStopped) {
+			s.fail(fmt.Errorf("remove old files: %w", err))
+			return
+		}
+	}
+}
+
+// pressure is how full the volume is.
+type pressure uint8
+
+const (
+	roomy    pressure = iota
+	tight             // expired files go at any hour
+	pressing          // the oldest files go, expired or not
+)
+
+// Clean is one round of retention.
+func (s *Store) Clean() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.end()
+	s.cleaning.Lock() // else two might remove a file each, where one was to go
+	defer s.cleaning.Unlock()
+	full, err := s.lookAtSpace()
+	if err != nil {
+		s.h.Log(host.Warn, "cannot tell how full the volume is", host.F("error", err))
+		full = roomy
+	}
+	for range s.config.Retention.FilesMax {
+		gone, err := s.removable(full)
+		if err != nil || !gone {
+			return err
+		}
+		if err := s.log.RemoveFirst(); err != nil {
+			return err
+		}
+		if s.index != nil {
+			if err := s.index.RemoveBelow(s.log.First()); err != nil {
+				return err
+			}
+		}
+		if full, err = s.lookAtSpace(); err != nil {
+			full = roomy
+		}
+	}
+	return nil
+}
+
+// lookAtSpace finds out how full the volume is, and refuses or lets in appends accordingly.
+func (s *Store) lookAtSpace() (pressure, error) {
+	free, total, err := s.dir.Usage()
+	if err != nil || total <= 0 {
+		return roomy, err
+	}
+	used := 1 - float64(free)/float64(total)
+	r := &s.config.Retention
+	s.mutex.Lock()
+	s.diskFull = used > r.DiskWarning
+	s.mutex.Unlock()
+	switch {
+	case used > r.DiskForcibly && r.CleanForcibly:
+		return pressing, nil
+	case used > r.DiskMaxUsed:
+		return tight, nil
+	}
+	return roomy, nil
+}
+
+// removable reports whether the first file may go. It must be followed by one that has messages, which tells how old its own
+// are at most, and all of its messages must have durable units: upstream removes messages that nobody could have seen.
+func (s *Store) removable(full pressure) (bool, error) {
+	first := s.log.First()
+	next := s.log.FileEnd(first)
+	s.mutex.Lock()
+	covered := s.checkpointed > next && s.confirmed > next
+	s.mutex.Unlock()
+	if !covered {
+		return false, nil
+	}
+	if full == pressing {
+		return true, nil
+	}
+	if full == roomy && !slices.Contains(s.config.Retention.DeleteHours, s.hour()) {
+		return false, nil
+	}
+	head := make([]byte, message.FixedBytes)
+	if err := s.log.ReadAt(head, next); err != nil {
+		return false, err
+	}
+	newest := message.StoreTimestampOf(head)
+	return newest+int64(s.config.Retention.Age)/millisecondsOf <= s.nowMillis(), nil
+}
+
+func (s *Store) nowMillis() int64 { return int64(s.h.Now()) / millisecondsOf }
+
+// hour is the hour of the day where the store's clock zone is.
+func (s *Store) hour() int {
+	hours := (s.nowMillis() + int64(s.config.ClockZone)/millisecondsOf) / hourMillis
+	return int((hours%dayHours + dayHours) % dayHours)
+}

@@ -1,0 +1,98 @@
+package commitlog_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"lakebed/engine/commitlog"
+	"lakebed/engine/host"
+)
+
+// TestExpiredFilesGoAtTheirHour, and not before.
+func TestExpiredFilesGoAtTheirHour(t *testing.T) {
+	config := smallConfig(commitlog.FlushGroup)
+	config.Retention.Interval, config.Retention.Age = time.Second, 10*time.Second
+	b := newBook(t, config)
+	first := func() int64 { return b.store.Stats().First }
+	b.lives(func() error { return b.addAll(60) }, func() error {
+		b.h.Root().Sleep(time.Minute)
+		if first() != 0 {
+			t.Errorf("the log begins at %d before the hour has come", first())
+		}
+		for range 24 { // the hour is 4
+			before := first()
+			b.node.JumpClock(time.Hour)
+			b.h.Root().Sleep(2 * time.Second)
+			hour := int(int64(b.h.Now()) / int64(time.Hour) % 24)
+			if (first() > before) != (hour == 4) {
+				t.Errorf("at %d o'clock the log's begin goes from %d to %d", hour, before, first())
+			}
+		}
+		return errors.Join(b.addAll(5), b.mustHold(true))
+	})
+}
+
+// TestAFullDiskHasFilesRemoved: expired ones at any hour, then young ones, and above the warning level nothing is taken in until
+// there is room again.
+func TestAFullDiskHasFilesRemoved(t *testing.T) {
+	const capacity = 4 << 20
+	config := smallConfig(commitlog.FlushGroup)
+	config.Retention.Interval, config.Retention.Age, config.Retention.DeleteHours = time.Second, 30*time.Second, nil
+	b := newBook(t, config)
+	b.node.Disk(commitlog.StoreVolume).Replace(capacity)
+	first := func() int64 { return b.store.Stats().First }
+	b.lives(func() error {
+		dir, err := b.h.Disk(commitlog.StoreVolume)
+		if err != nil {
+			return err
+		}
+		ballast, err := dir.Create("ballast")
+		if err != nil {
+			return err
+		}
+		fill := func(used float64) error {
+			free, total, err := dir.Usage()
+			if err != nil {
+				return err
+			}
+			size, err := ballast.Size()
+			if err != nil {
+				return err
+			}
+			want := size + int64(used*float64(total)) - (total - free)
+			err = ballast.Truncate(want)
+			b.h.Root().Sleep(1100 * time.Millisecond)
+			return err
+		}
+		if err := errors.Join(b.addAll(60), fill(0.80)); err != nil {
+			return err
+		}
+		if first() != 0 {
+			t.Errorf("young files went from a disk that is not very full: the log begins at %d", first())
+		}
+		b.h.Root().Sleep(40 * time.Second)
+		expired := first()
+		if expired == 0 {
+			t.Error("expired files stay on a disk that is getting full")
+		}
+		if err := errors.Join(fill(0.5), b.addAll(60), fill(0.88)); err != nil {
+			return err
+		}
+		if first() <= expired {
+			t.Error("young files stay on a disk that is nearly full")
+		}
+		if err := fill(0.99); err != nil {
+			return err
+		}
+		b.h.Root().Sleep(3 * time.Second)
+		if err := b.add("orders", 0); !errors.Is(err, host.ErrNoSpace) || errors.Is(err, commitlog.ErrOutcomeUnknown) {
+			t.Errorf("append to a disk above its warning level: %v", err)
+		}
+		b.sent["orders/0"]--
+		if err := fill(0.5); err != nil {
+			return err
+		}
+		return errors.Join(ballast.Close(), b.addAll(10), b.mustHold(true))
+	}, func() error { return b.mustHold(true) })
+}

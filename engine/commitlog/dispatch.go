@@ -1,0 +1,105 @@
+package commitlog
+
+import (
+	"fmt"
+
+	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+)
+
+// dispatch makes units from confirmed messages until the store ends. It reads them back from the log, as a start does: what
+// was written is the truth, and there is one way from it to the queues.
+func (s *Store) dispatch() {
+	w := walker{log: s.log, at: s.dispatched, chunk: s.config.DispatchBytes}
+	for {
+		limit, ok := s.awaitConfirmed(w.at)
+		if !ok {
+			return
+		}
+		w.limit = limit
+		if err := s.dispatchBatch(&w); err != nil {
+			s.fail(fmt.Errorf("dispatch at %d of the log: %w", w.at, err))
+			return
+		}
+	}
+}
+
+// awaitConfirmed waits until there are messages behind at, and room for their units.
+func (s *Store) awaitConfirmed(at int64) (limit int64, ok bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for s.failed == nil {
+		full := s.pending >= s.config.PendingUnitsMax
+		if s.confirmed > at && !full {
+			return s.confirmed, true
+		}
+		if full {
+			s.due.Broadcast()
+		}
+		if !s.confirm.Wait() {
+			break
+		}
+	}
+	return 0, false
+}
+
+// dispatchBatch makes the units of about DispatchBytes of messages, and lets consumers see them. Unlike upstream it never
+// passes over what it cannot read: below the confirmed offset, that is damage.
+func (s *Store) dispatchBatch(w *walker) error {
+	from, units := w.at, int64(0)
+	var touched []*queue
+	for w.at < w.limit && w.at-from < int64(s.config.DispatchBytes) {
+		m, err := w.next()
+		if err == errWalked {
+			break
+		}
+		if noRecord(err) {
+			return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		if err != nil {
+			return err
+		}
+		q, err := s.enqueue(&m)
+		if err != nil {
+			return err
+		}
+		if q != nil && (len(touched) == 0 || touched[len(touched)-1] != q) {
+			touched = append(touched, q)
+		}
+		units++
+	}
+	s.mutex.Lock()
+	s.dispatched = w.at
+	s.pending += units
+	if s.h.Probe().Perhaps(PointCheckpointNow) {
+		s.hurry = true
+		s.due.Broadcast()
+	}
+	s.moved.Broadcast()
+	s.mutex.Unlock()
+	for _, q := range touched {
+		q.units.Announce()
+	}
+	s.h.Probe().Mark(host.Event{Name: PointDispatched, A: w.at, B: units})
+	return nil
+}
+
+// enqueue makes the unit of a message, and its entries in the key index. Nil: it belongs into no queue.
+func (s *Store) enqueue(m *message.Message) (*queue, error) {
+	if s.index != nil {
+		s.index.Add(m)
+	}
+	if !m.InQueue() {
+		return nil, nil
+	}
+	q := s.findQueue(string(m.Topic), m.Queue)
+	if q == nil {
+		return nil, fmt.Errorf("message at %d is of queue %d of topic %s: %w", m.PhysicalOffset, m.Queue, m.Topic, ErrNoQueue)
+	}
+	unit := consumequeue.Unit{Physical: m.PhysicalOffset, Size: int32(m.Size()), Tag: message.TagHash(m.Tag())}
+	if err := q.units.Append(m.QueueOffset, unit); err != nil {
+		return nil, fmt.Errorf("%v: message at %d: %w", q, m.PhysicalOffset, err)
+	}
+	return q, nil
+}

@@ -1,0 +1,62 @@
+// Package commitlog is a store for messages on one node, built as RocketMQ's is: the messages of all topics lie in one log in
+// the order of their arrival, and each queue of a topic is a small file of pointers into it.
+//
+// # What it promises
+//
+//   - Append returns without an error when the message is as safe as the flush mode says: in the modes always and group it
+//     is on the media, in interval and never it is written, and a power cut takes back a tail of the log, never a hole.
+//     An error that is ErrOutcomeUnknown leaves open whether the message is stored; any other says that it is not.
+//   - Offsets of a queue are dense: the message at offset n of a queue is the n-th that was stored there, and they ascend in
+//     the order of the log. With AckAfterDispatch a message can be pulled when its Append returns.
+//   - In the modes always and group nothing is shown to consumers that a crash can take back (rocketmq#8239).
+//   - A pull answers messages of the topic, queue and offset asked for, or fails with ErrCorrupt: what a queue points at is
+//     compared with what it should be. Tags are compared by hash: the consumer compares the tag itself (R4-25).
+//   - After whatever crash, queues and key index are exact again, made from the log: neither behind nor ahead of it.
+//   - A failed sync stops the store. No later sync is taken for its success (rocketmq#2706), and the next start writes again
+//     whatever is not known to be on the media, before it counts.
+//   - A full volume refuses appends and harms nothing; when there is room again, appends go on. Only with the preallocation
+//     "sparse" a write into a file that is already there may fail, and then the store stops and has to be started again.
+//   - Messages are removed by whole files, oldest first, never the newest file, and never before their units are durable.
+//
+// # What it does not promise
+//
+//   - No replication, no transactions: halves are stored and not put into queues, and nobody completes them.
+//   - In the modes interval and never consumers may see what a power cut takes back, as upstream. The clock decides about
+//     age: after a jump forward, messages live as long as the clock says.
+//   - Rot of bytes that are known to be durable is detected and told, not repaired. Of the bytes since the last checkpoint
+//     rot cannot be told from a torn tail, and is cut off.
+//   - A message that forges, in its body, a whole record with the right offset may be taken for one, if its file is recycled
+//     and a crash tears the log in that very place.
+//   - Senders (sendfile and others), a service over HTTP and a client are not here. What they need is: Pull decides, and a
+//     message's PhysicalOffset and Size say which bytes of which file it is (package series finds the file by division).
+//
+// # Tasks
+//
+// All belong to the group that Open is given: "commitlog-commit" writes and syncs groups, "commitlog-flush" syncs at intervals
+// (mode interval), "commitlog-dispatch" makes units of queues from the log, "commitlog-checkpoint" makes them durable and
+// says so, "commitlog-clean" removes old files, "series-prepare" makes files ahead. Close ends them all.
+//
+// # Files
+//
+// In the volume "store", all integers big-endian:
+//
+//	commitlog/%020d                      1 GiB each, named by the offset of the first byte: package message has the bytes
+//	consumequeue/TOPIC/QUEUE/%020d       package consumequeue
+//	index/%020d                          package keyindex
+//	checkpoint                           replaced as a whole, see checkpoint.go
+//	tail                                 a copy of the log's end while a start writes that again, see tailfile.go
+//
+// The checkpoint says how far the log is durable, how far its messages are in durable units, and how many units each queue has
+// durably. Recovery begins there: it reads on to the first byte that is no record, cuts the log off, writes again what
+// is not known to be durable, and appends to the queues what they lack. Without a checkpoint everything is made anew
+// from the log. Upstream trusts times of files for this, and finds wrong files after a clock step (rocketmq#678).
+//
+// # How far an append has come
+//
+//	placed       has an offset, in memory: the open group
+//	written      in the file
+//	synced       on the media
+//	confirmed    synced (always, group), or written (interval, never): may be dispatched
+//	dispatched   its unit is in its queue: consumers see it
+//	checkpointed its unit is durable: its file may be removed
+package commitlog

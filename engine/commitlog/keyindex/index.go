@@ -1,0 +1,229 @@
+package keyindex
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+	"lakebed/engine/openfiles"
+)
+
+const (
+	headerBytes   = 40
+	slotBytes     = 4
+	entryBytes    = 20
+	secondsMillis = 1000
+)
+
+// Options say where an index is and how large its files are.
+type Options struct {
+	Dir     host.Dir
+	Files   *openfiles.Cache
+	Owner   string // tells the index's files from others in Files
+	Slots   int32  // maxHashSlotNum
+	Entries int32  // maxIndexNum
+	State   []byte // what the last Flush returned that was stored; empty: there is nothing
+}
+
+// Index is the open index.
+type Index struct {
+	h       host.Host
+	o       Options
+	mutex   host.Mutex
+	last    int64   // physical offset of the last message added; -1: none
+	closed  []shape // complete files, ascending
+	full    []*open // full, not yet written as a whole
+	current *open   // nil: none was begun
+}
+
+// shape is what a header says.
+type shape struct {
+	firstTime, lastTime     int64
+	firstOffset, lastOffset int64
+	used                    int32
+	next                    int32 // number of the next entry
+}
+
+// open is a file that is being filled. Entries from written on are in memory, and so are those of head: they share a sector
+// with the last slots, which are written when the file is full.
+type open struct {
+	shape
+	slots   []int32
+	head    []byte
+	written int32 // entries below, but for those of head, are in the file
+	pending []byte
+	settled bool // nothing that an earlier process left lies behind the entries that count
+}
+
+// FileName is the name of the file whose first message lies at this offset.
+func FileName(offset int64) string { return fmt.Sprintf("%020d", offset) }
+
+// Open opens the index that a state describes. Files that it does not know of are removed: what is in them is added again.
+func Open(h host.Host, o Options) (*Index, error) {
+	x := &Index{h: h, o: o, mutex: h.NewMutex("key-index"), last: -1}
+	current, err := decodeState(o.State)
+	if err != nil {
+		return nil, err
+	}
+	if current != nil {
+		x.last = current.lastOffset
+	}
+	infos, err := o.Dir.List()
+	if err != nil {
+		return nil, fmt.Errorf("list key index: %w", err)
+	}
+	for _, info := range infos {
+		offset, err := strconv.ParseInt(info.Name, 10, 64)
+		switch {
+		case err != nil || info.Name != FileName(offset):
+			continue
+		case current == nil || offset > current.firstOffset:
+			err = o.Dir.Remove(info.Name)
+		case offset < current.firstOffset:
+			err = x.openClosed(offset)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("key index file %s: %w", info.Name, err)
+		}
+	}
+	if current != nil {
+		if err := x.openCurrent(current); err != nil {
+			return nil, fmt.Errorf("key index file %s: %w", FileName(current.firstOffset), err)
+		}
+	}
+	return x, nil
+}
+
+func (x *Index) openClosed(offset int64) error {
+	f, err := x.use(offset, false)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	p := make([]byte, headerBytes)
+	if _, err := host.ReadFull(f, p, 0); err != nil {
+		return err
+	}
+	x.closed = append(x.closed, decodeShape(p))
+	return nil
+}
+
+// openCurrent makes the slots of the file that is being filled anew.
+func (x *Index) openCurrent(c *open) error {
+	c.slots = make([]int32, x.o.Slots)
+	x.count(c, c.head, 1)
+	if first := x.headEntries() + 1; c.written > first {
+		f, err := x.use(c.firstOffset, false)
+		if err != nil {
+			return err
+		}
+		defer f.Release()
+		p := make([]byte, entryBytes*min(entriesAtOnce, c.written-first))
+		for n := first; n < c.written; n += entriesAtOnce {
+			part := p[:min(c.written-n, entriesAtOnce)*entryBytes]
+			if _, err := host.ReadFull(f, part, x.entryAt(n)); err != nil {
+				return err
+			}
+			x.count(c, part, n)
+		}
+	}
+	x.count(c, c.pending, c.written)
+	x.current = c
+	return nil
+}
+
+// count brings entries, of which the first has this number, into their slots.
+func (x *Index) count(c *open, entries []byte, number int32) {
+	for ; len(entries) >= entryBytes; entries = entries[entryBytes:] {
+		c.slots[x.slotOf(int32(binary.BigEndian.Uint32(entries)))] = number
+		number++
+	}
+}
+
+// headEntries is how many entries lie before the first sector that has nothing but entries and begins with one.
+func (x *Index) headEntries() (n int32) {
+	for x.entryAt(1+n)%sectorBytes != 0 {
+		n++
+	}
+	return n
+}
+
+// sectorBytes is what a device may spoil when a write is torn: none touches a sector in which durable entries lie.
+const sectorBytes = 512
+
+// entriesAtOnce is how many entries are read together at a start.
+const entriesAtOnce = 50_000
+
+func (x *Index) slotOf(hash int32) int32    { return (hash & math.MaxInt32) % x.o.Slots } // never negative, though an entry rots
+func (x *Index) slotAt(slot int32) int64    { return headerBytes + int64(slot)*slotBytes }
+func (x *Index) entryAt(number int32) int64 { return x.slotAt(x.o.Slots) + int64(number)*entryBytes }
+
+// key names a file among all that are open.
+func (x *Index) key(offset int64) openfiles.Key {
+	return openfiles.Key{Dir: x.o.Owner, Name: FileName(offset)}
+}
+
+// use opens a file. It is never given back dirty: entries that count were synced in the same use, and what a failed write
+// has left is written again before it counts.
+func (x *Index) use(offset int64, create bool) (*openfiles.Handle, error) {
+	key := x.key(offset)
+	return x.o.Files.Open(key, func() (host.File, error) {
+		f, err := x.o.Dir.Open(key.Name)
+		if create && errors.Is(err, host.ErrNotExist) {
+			f, err = x.o.Dir.Create(key.Name)
+		}
+		return f, err
+	})
+}
+
+// Add adds a message under each of its keys. Messages come in the order of the log; those that the index has are left out, and
+// so are those of transactions that were taken back.
+func (x *Index) Add(m *message.Message) {
+	x.mutex.Lock()
+	defer x.mutex.Unlock()
+	if m.PhysicalOffset <= x.last || m.SysFlag&message.FlagTransaction == message.FlagRollback {
+		return
+	}
+	m.Keys(func(key []byte) {
+		x.add(message.KeyHash(m.Topic, key), m)
+		x.last = m.PhysicalOffset
+	})
+}
+
+func (x *Index) add(hash int32, m *message.Message) {
+	// A message's keys stay in one file, so that last tells whether a message is there: a file may pass its bound by them.
+	if c := x.current; c == nil || c.next >= x.o.Entries && c.lastOffset != m.PhysicalOffset {
+		if c != nil {
+			x.full = append(x.full, c)
+		}
+		x.current = &open{
+			shape: shape{firstTime: m.StoreTimestamp, firstOffset: m.PhysicalOffset, next: 1},
+			slots: make([]int32, x.o.Slots), written: 1 + x.headEntries(),
+		}
+	}
+	c := x.current
+	slot := x.slotOf(hash)
+	before := c.slots[slot]
+	if before == 0 {
+		c.used++
+	}
+	seconds := min(max((m.StoreTimestamp-c.firstTime)/secondsMillis, 0), math.MaxInt32)
+	p := &c.pending
+	if c.next < c.written {
+		p = &c.head
+	}
+	*p = binary.BigEndian.AppendUint32(*p, uint32(hash))
+	*p = binary.BigEndian.AppendUint64(*p, uint64(m.PhysicalOffset))
+	*p = binary.BigEndian.AppendUint32(*p, uint32(seconds))
+	*p = binary.BigEndian.AppendUint32(*p, uint32(before))
+	c.slots[slot] = c.next
+	c.next++
+	c.lastTime, c.lastOffset = m.StoreTimestamp, m.PhysicalOffset
+}
+
+// Close forgets the index. What was not flushed is added again by whoever stored the state.
+func (x *Index) Close() error { return nil }

@@ -1,0 +1,179 @@
+package keyindex_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"lakebed/engine/commitlog/keyindex"
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+	"lakebed/engine/openfiles"
+	"lakebed/sim"
+	"lakebed/sim/disk"
+)
+
+// TestEveryMessageIsFoundByItsKeys over flushes, full files, and starts that go on from a stored state, with what came after it
+// added again.
+func TestEveryMessageIsFoundByItsKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	for seed := range uint64(4) {
+		w := sim.New(sim.Config{Seed: seed})
+		node := w.NewNode("node")
+		node.Start(func(h host.Host) error { return anyIndex(h, rand.New(rand.NewPCG(seed, 1))) })
+		if v := w.Run(time.Hour); v.Failed() {
+			t.Fatalf("seed %d: %s", seed, v.String())
+		}
+		if err := node.BootErr(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+func anyIndex(h host.Host, r *rand.Rand) error {
+	dir, err := h.Disk("index")
+	if err != nil {
+		return err
+	}
+	o := keyindex.Options{Dir: dir, Files: openfiles.New(h, h.Root(), 1+r.IntN(4)), Slots: int32(30 + r.IntN(300)), Entries: int32(2 + r.IntN(400))}
+	x, err := keyindex.Open(h, o)
+	if err != nil {
+		return err
+	}
+	var added []message.Message
+	durable := 0 // messages that the stored state covers
+	for range 120 {
+		switch r.IntN(12) {
+		case 0:
+			if o.State, err = x.Flush(); err != nil {
+				return err
+			}
+			durable = len(added)
+		case 1: // a crash: what was not stored is added again
+			if x, err = keyindex.Open(h, o); err != nil {
+				return err
+			}
+			for i := max(durable-r.IntN(5), 0); i < len(added); i++ {
+				x.Add(&added[i])
+			}
+		default:
+			for range 1 + r.IntN(10) {
+				m := messageOf(len(added))
+				added = append(added, m)
+				x.Add(&m)
+			}
+		}
+	}
+	return checkIndex(x, added)
+}
+
+func checkIndex(x *keyindex.Index, added []message.Message) error {
+	for i := range added {
+		found, err := x.Lookup([]byte("t"), fmt.Appendf(nil, "own%d", i), 0, 1<<62, 100)
+		if err != nil {
+			return err
+		}
+		count := 0
+		for _, at := range found {
+			if at == added[i].PhysicalOffset {
+				count++
+			}
+		}
+		if count != 1 {
+			return fmt.Errorf("message %d of %d is found %d times by its own key", i, len(added), count)
+		}
+	}
+	for group := range 9 {
+		found, err := x.Lookup([]byte("t"), fmt.Appendf(nil, "of%d", group), 0, 1<<62, len(added))
+		if err != nil {
+			return err
+		}
+		want := 0
+		for i := range added {
+			if i%9 == group {
+				want++
+			}
+		}
+		if len(found) < want {
+			return fmt.Errorf("%d of %d messages are found by their common key", len(found), want)
+		}
+		for i := 1; i < len(found); i++ {
+			if found[i] >= found[i-1] {
+				return fmt.Errorf("%d comes behind %d: the newest come first", found[i], found[i-1])
+			}
+		}
+	}
+	return nil
+}
+
+// TestEntriesThatCountSurviveATornWrite that adds others behind them, or that completes their file.
+func TestEntriesThatCountSurviveATornWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	for seed := range uint64(6) {
+		w := sim.New(sim.Config{Seed: seed})
+		node := w.NewNode("node")
+		o := keyindex.Options{Slots: int32(90 + seed*13), Entries: []int32{150, 400}[seed%2]}
+		var added []message.Message
+		durable, syncs := 0, 0
+		node.Disk("index").SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+			if op.Kind == sim.DiskSync {
+				if syncs++; syncs%5 == 0 {
+					node.Crash(sim.PowerCut(disk.Torn))
+				}
+			}
+			return sim.DiskEffect{}
+		})
+		boot := func(h host.Host) (err error) {
+			if o.Dir, err = h.Disk("index"); err != nil {
+				return err
+			}
+			o.Files = openfiles.New(h, h.Root(), 2)
+			x, err := keyindex.Open(h, o)
+			if err != nil {
+				return err
+			}
+			added = added[:durable] // the log has lost the others
+			if err := checkIndex(x, added); err != nil {
+				return err
+			}
+			for {
+				for range 1 + h.Rand("sizes").IntN(60) {
+					m := messageOf(len(added))
+					added = append(added, m)
+					x.Add(&m)
+				}
+				state, err := x.Flush()
+				if err != nil {
+					return err
+				}
+				o.State, durable = state, len(added)
+			}
+		}
+		node.OnExit(func(err error, _ bool) {
+			if err != nil {
+				t.Errorf("seed %d, life %d: %v", seed, node.Epoch(), err)
+			}
+			if err == nil && node.Epoch() < 10 {
+				w.At(0, func() { node.Start(boot) })
+			}
+		})
+		node.Start(boot)
+		if v := w.Run(time.Hour); v.Failed() {
+			t.Fatal(v.String())
+		}
+		if durable < 250 {
+			t.Errorf("seed %d: only %d messages", seed, durable)
+		}
+	}
+}
+
+func messageOf(n int) message.Message {
+	m := message.Message{Topic: []byte("t"), PhysicalOffset: int64(n) * 100, StoreTimestamp: int64(n) * 10}
+	m.Properties, _ = message.AppendProperties(nil, message.Property{Name: message.PropertyKeys, Value: fmt.Sprintf("own%d of%d", n, n%9)})
+	return m
+}

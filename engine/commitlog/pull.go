@@ -1,0 +1,293 @@
+package commitlog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/commitlog/series"
+	"lakebed/engine/host"
+)
+
+// Status says what a pull found, in upstream's words.
+type Status uint8
+
+// The answers to a pull.
+const (
+	Found               Status = iota + 1
+	NoMatchedMessage           // there are messages, and none with a tag that is wanted: go on at Next
+	NoMessageInQueue           // the queue never had one
+	OffsetTooSmall             // what was asked for is removed: go on at Next
+	OffsetOverflowOne          // the offset of the message that comes next
+	OffsetOverflowBadly        // behind that
+)
+
+var statusNames = [...]string{
+	Found: "FOUND", NoMatchedMessage: "NO_MATCHED_MESSAGE", NoMessageInQueue: "NO_MESSAGE_IN_QUEUE", OffsetTooSmall: "OFFSET_TOO_SMALL",
+	OffsetOverflowOne: "OFFSET_OVERFLOW_ONE", OffsetOverflowBadly: "OFFSET_OVERFLOW_BADLY",
+}
+
+func (s Status) String() string {
+	if int(s) >= len(statusNames) || s == 0 {
+		return fmt.Sprintf("status %d", uint8(s))
+	}
+	return statusNames[s]
+}
+
+// PullRequest asks for messages of a queue.
+type PullRequest struct {
+	Topic   string
+	Queue   int32
+	Offset  int64         // of the first message
+	Count   int           // at most so many; zero: as many as a pull may have
+	Bytes   int64         // at most so many, though one message always fits; zero: as many as a pull may have
+	Tags    []string      // messages with one of these tags only, compared by hash: the consumer compares the tags; none: all
+	Suspend time.Duration // how long to wait for a message if there is none
+}
+
+// PullResult is the answer.
+type PullResult struct {
+	Status   Status
+	Messages []message.Message // in the order of the queue, without gaps unless tags were given
+	Next     int64             // offset to go on at
+	Min, Max int64             // of the queue: its first message, and behind its last
+}
+
+// Pull returns messages of a queue from an offset on. If there are none yet it waits for as long as the request says; when the
+// store is closed meanwhile, the answer is that there are none.
+func (s *Store) Pull(r PullRequest) (PullResult, error) {
+	if err := s.begin(); err != nil {
+		return PullResult{}, err
+	}
+	defer s.end()
+	q := s.findQueue(r.Topic, r.Queue)
+	if q == nil {
+		return PullResult{}, fmt.Errorf("pull from queue %d of topic %s: %w", r.Queue, r.Topic, ErrNoQueue)
+	}
+	r.Suspend = min(r.Suspend, s.config.SuspendMax)
+	deadline := s.h.Elapsed() + r.Suspend
+	for {
+		result, err := s.get(q, &r)
+		if err != nil {
+			return result, fmt.Errorf("pull from %v at %d: %w", q, r.Offset, err)
+		}
+		if result.Status == NoMatchedMessage {
+			r.Offset = result.Next // what came meanwhile may match
+		}
+		left := deadline - s.h.Elapsed()
+		if !result.worthWaiting() || left <= 0 || !s.suspend(q, r.Offset, left) {
+			return result, nil
+		}
+	}
+}
+
+// worthWaiting reports whether the next message of the queue may change the answer. Offsets that are off are told at once.
+func (r *PullResult) worthWaiting() bool {
+	switch r.Status {
+	case NoMessageInQueue, OffsetOverflowOne:
+		return true
+	case NoMatchedMessage:
+		return r.Next == r.Max
+	}
+	return false
+}
+
+// suspend waits until the queue has a message at offset. False: it is not worth looking again.
+func (s *Store) suspend(q *queue, offset int64, left time.Duration) bool {
+	s.mutex.Lock()
+	if s.suspended >= s.config.SuspendedMax || s.failed != nil {
+		s.mutex.Unlock()
+		return false
+	}
+	s.suspended++
+	s.mutex.Unlock()
+	s.h.Probe().Mark(host.Event{Name: PointSuspended, A: offset})
+	woke := q.units.Wait(s.tasks, offset, left)
+	s.mutex.Lock()
+	s.suspended--
+	s.mutex.Unlock()
+	if woke == host.Signalled {
+		s.h.Probe().Mark(host.Event{Name: PointWoken, A: offset})
+	}
+	return woke == host.Signalled
+}
+
+// get is a pull that does not wait.
+func (s *Store) get(q *queue, r *PullRequest) (PullResult, error) {
+	for {
+		low, high, err := s.bounds(q)
+		if err != nil {
+			return PullResult{}, err
+		}
+		result := PullResult{Next: r.Offset, Min: low, Max: high}
+		switch {
+		case high == 0:
+			result.Status, result.Next = NoMessageInQueue, 0
+		case r.Offset < low:
+			result.Status, result.Next = OffsetTooSmall, low
+		case r.Offset == high:
+			result.Status = OffsetOverflowOne
+		case r.Offset > high:
+			result.Status, result.Next = OffsetOverflowBadly, high
+		default:
+			err = s.collect(q, r, &result)
+			if errors.Is(err, series.ErrGone) {
+				continue // removed since the bounds were looked at: they have moved
+			}
+		}
+		return result, err
+	}
+}
+
+// collect gathers the messages of a pull whose offset is within the queue.
+func (s *Store) collect(q *queue, r *PullRequest, result *PullResult) error {
+	count, bytes := s.config.PullCountMax, s.config.PullBytesMax
+	if r.Count > 0 {
+		count = min(count, r.Count)
+	}
+	if r.Bytes > 0 {
+		bytes = min(bytes, r.Bytes)
+	}
+	hashes := make([]int64, len(r.Tags))
+	for i, tag := range r.Tags {
+		hashes[i] = message.TagHash([]byte(tag))
+	}
+	at := window{log: s.log, first: s.config.ReadAheadMin, most: s.config.ReadAheadMax, limit: s.dispatchedNow()}
+	scanned := 0
+	for scanned < s.config.ScanUnitsMax && len(result.Messages) < count {
+		units, err := q.units.Read(result.Next, min(unitsAtOnce, s.config.ScanUnitsMax-scanned))
+		if err != nil {
+			return s.unreadable(err)
+		}
+		if len(units) == 0 {
+			if result.Next < result.Max {
+				return series.ErrGone // removed since the bounds were looked at
+			}
+			break
+		}
+		for _, u := range units {
+			if len(result.Messages) == count {
+				break
+			}
+			if len(hashes) == 0 || slices.Contains(hashes, u.Tag) {
+				if bytes -= int64(u.Size); bytes < 0 && len(result.Messages) > 0 {
+					result.Status = Found
+					return nil
+				}
+				m, err := s.fetch(q, &at, result.Next, u)
+				if err != nil {
+					return err
+				}
+				result.Messages = append(result.Messages, m)
+			}
+			result.Next++
+			scanned++
+		}
+	}
+	result.Status = NoMatchedMessage
+	if len(result.Messages) > 0 {
+		result.Status = Found
+	}
+	return nil
+}
+
+// unitsAtOnce is how many units are read together.
+const unitsAtOnce = 64
+
+// unreadable says of an error of reading units what it means: they count, so they have to be there.
+func (s *Store) unreadable(err error) error {
+	if errors.Is(err, host.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+func (s *Store) dispatchedNow() int64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.dispatched
+}
+
+func (s *Store) confirmedNow() int64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.confirmed
+}
+
+// holds reports whether a record of this size may lie at an offset. What is read from units and index entries is not
+// believed: their bytes may have rotted.
+func (s *Store) holds(at, size int64) bool {
+	if at < 0 || size < message.FixedBytes || at+size+message.BlankBytes > s.log.FileEnd(at) {
+		return false
+	}
+	return at+size <= s.confirmedNow() // units of a batch may be seen before the batch counts as dispatched
+}
+
+// fetch reads the message that a unit points at, and compares it with what it has to be: nothing of another topic, queue or
+// offset is ever answered.
+func (s *Store) fetch(q *queue, at *window, offset int64, u consumequeue.Unit) (message.Message, error) {
+	if u.Physical >= s.log.First() && !s.holds(u.Physical, int64(u.Size)) {
+		return message.Message{}, fmt.Errorf("message %d of %v has unit %+v, which leads out of the log: %w", offset, q, u, ErrCorrupt)
+	}
+	p, err := at.read(u.Physical, int64(u.Size))
+	if err != nil {
+		return message.Message{}, err
+	}
+	m, err := message.Decode(p, u.Physical)
+	if errors.Is(err, message.ErrElsewhere) && u.Physical < s.log.First() {
+		return m, fmt.Errorf("%w: %w", series.ErrGone, err) // its file is in its next life
+	}
+	if err == nil && (string(m.Topic) != q.topic.name || m.Queue != q.id || m.QueueOffset != offset) {
+		err = fmt.Errorf("it is message %d of queue %d of topic %s", m.QueueOffset, m.Queue, m.Topic)
+	}
+	if err != nil {
+		return message.Message{}, fmt.Errorf("message %d of %v, at %d of the log: %w: %w", offset, q, u.Physical, ErrCorrupt, err)
+	}
+	return m, nil
+}
+
+// bounds are the offset of the queue's first message that is not removed, and the one behind its last. Messages go from the
+// log without a word to the queues, so the first has to be looked for when the log begins behind it (rocketmq#8753: a
+// queue whose messages are all gone begins at its end).
+func (s *Store) bounds(q *queue) (low, high int64, err error) {
+	first := s.log.First()
+	low, high = q.units.Bounds()
+	if low == high {
+		return low, high, nil
+	}
+	u, err := q.units.Read(low, 1)
+	if err != nil || len(u) == 1 && u[0].Physical >= first {
+		return low, high, s.unreadable(err)
+	}
+	for from, to := low, high; from < to; {
+		middle := from + (to-from)/2
+		u, err := q.units.Read(middle, 1)
+		if err != nil {
+			return low, high, s.unreadable(err)
+		}
+		if len(u) == 0 || u[0].Physical < first { // only what is removed is not there
+			from = middle + 1
+		} else {
+			to = middle
+		}
+		low = from
+	}
+	q.units.MoveFirst(low)
+	return low, high, nil
+}
+
+// Bounds are the offset of a queue's first message, and the one behind its last.
+func (s *Store) Bounds(topic string, id int32) (low, high int64, err error) {
+	if err := s.begin(); err != nil {
+		return 0, 0, err
+	}
+	defer s.end()
+	q := s.findQueue(topic, id)
+	if q == nil {
+		return 0, 0, fmt.Errorf("bounds of queue %d of topic %s: %w", id, topic, ErrNoQueue)
+	}
+	return s.bounds(q)
+}
