@@ -103,6 +103,24 @@
 // is of unknown outcome and nobody read it, its size and value are open; after the first call of a delete only what is
 // wrong whatever happens is accused.
 //
+// # Message stores
+//
+// A MessageHistory is what producers and consumers of a message store on one node saw: topics with queues in one log. All
+// messages differ, so a digest names one. CheckMessages runs in O(n log n), but for the visible rule, which is O(n) for each
+// pull of a queue with n messages. It is sound: it never accuses a correct store. The rules, by checker:
+//
+//	foreign      no message of another topic, queue or tag is answered
+//	queue-order  an answer has the offsets asked for, without a hole; what a producer sent later lies later
+//	invented     nothing is answered that nobody sent, that was refused, or before it was sent
+//	place        a message is at the offsets in queue and log that its producer was told
+//	content      an offset stands for one message      duplicate  a message has one offset
+//	vanished     what a consumer was given is there in the end, unless it was removed
+//	lost         so is what was acknowledged           visible    it can be pulled by whoever asks later
+//	prefix       where a power cut may take acknowledged messages, it takes the end of the log, and no hole
+//
+// Where messages are acknowledged before they are on the media, content, duplicate and lost hold between power cuts only,
+// and vanished does not.
+//
 // CheckRegister is the search for one key of a metadata store: create, compare-and-swap, delete, reads, answers that get
 // lost, sessions that read stale.
 //
