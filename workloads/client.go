@@ -7,6 +7,7 @@ import (
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // Client is one sequential caller inside the bookie's process.
@@ -31,7 +32,7 @@ func clientName(number int) string { return "client-" + string(rune('a'+number))
 
 // Run works until the group stops or the bookie does.
 func (c *Client) Run() {
-	for !c.absent() && c.turn(c.group) {
+	for c.Next(c.group) {
 		if !c.act() {
 			return
 		}
@@ -41,11 +42,11 @@ func (c *Client) Run() {
 // act does one step. False: the bookie has stopped.
 func (c *Client) act() bool {
 	m := &c.lab.mix
-	return c.choose(
-		action{m.Add, c.single(c.add)}, action{m.AddBatch, c.addBatch}, action{m.Recover, c.single(c.recoverEntry)},
-		action{m.Retry, c.single(c.retry)}, action{m.Read, c.single(c.read)}, action{m.ReadRange, c.single(c.readRange)},
-		action{m.LastEntry, c.single(c.lastEntry)}, action{m.Fence, c.single(c.fence)}, action{m.Delete, c.single(c.deleteLedger)},
-		action{m.List, c.single(c.list)}, action{m.Flush, c.single(c.flush)},
+	return c.Choose(
+		agenda.Weighted(m.Add, c.Single(c.add)), agenda.Weighted(m.AddBatch, c.addBatch), agenda.Weighted(m.Recover, c.Single(c.recoverEntry)),
+		agenda.Weighted(m.Retry, c.Single(c.retry)), agenda.Weighted(m.Read, c.Single(c.read)), agenda.Weighted(m.ReadRange, c.Single(c.readRange)),
+		agenda.Weighted(m.LastEntry, c.Single(c.lastEntry)), agenda.Weighted(m.Fence, c.Single(c.fence)), agenda.Weighted(m.Delete, c.Single(c.deleteLedger)),
+		agenda.Weighted(m.List, c.Single(c.list)), agenda.Weighted(m.Flush, c.Single(c.flush)),
 	)
 }
 
@@ -100,7 +101,7 @@ func (c *Client) addBatch() bool {
 	var tokens []Token
 	b := c.ledger()
 	for i := range n {
-		if !c.does(i + 1) {
+		if !c.Does(i + 1) {
 			continue
 		}
 		t := b.append(c.rand)

@@ -9,6 +9,7 @@ import (
 	"lakebed/engine/bookkeeper/wire"
 	"lakebed/engine/host"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // reconnectPause is how long a remote client waits before it dials again.
@@ -35,13 +36,13 @@ func NewRemote(h host.Host, lab *Lab, address string, number int, pace time.Dura
 // Run works until the node is told to stop.
 func (r *Remote) Run() {
 	root := r.h.Root()
-	for !r.absent() && root.Sleep(reconnectPause) {
+	for !r.Absent() && root.Sleep(reconnectPause) {
 		c, err := channel.Dial(r.h, root, r.address, host.Within(r.h, root, time.Second), r.config)
 		if err != nil {
 			continue
 		}
 		r.channel = c
-		for c.Err() == nil && r.turn(root) && r.act() {
+		for c.Err() == nil && r.Next(root) && r.act() {
 		}
 		c.Close()
 	}
@@ -50,10 +51,10 @@ func (r *Remote) Run() {
 // act does one step. False: the node is to stop.
 func (r *Remote) act() bool {
 	m := &r.lab.mix
-	return r.choose(
-		action{m.Add, r.single(r.add)}, action{m.AddBatch, r.pipeline}, action{m.Recover, r.single(r.recoverEntry)},
-		action{m.Read, r.single(r.read)}, action{m.ReadRange, r.single(r.readBatch)}, action{m.LastEntry, r.single(r.readLast)},
-		action{m.Fence, r.single(r.fence)},
+	return r.Choose(
+		agenda.Weighted(m.Add, r.Single(r.add)), agenda.Weighted(m.AddBatch, r.pipeline), agenda.Weighted(m.Recover, r.Single(r.recoverEntry)),
+		agenda.Weighted(m.Read, r.Single(r.read)), agenda.Weighted(m.ReadRange, r.Single(r.readBatch)), agenda.Weighted(m.LastEntry, r.Single(r.readLast)),
+		agenda.Weighted(m.Fence, r.Single(r.fence)),
 	)
 }
 
@@ -132,7 +133,7 @@ func (r *Remote) pipeline() bool {
 	tokens := make(map[*channel.Request]Token, n)
 	waiting := 0
 	for i := range n {
-		if !r.does(i + 1) {
+		if !r.Does(i + 1) {
 			continue
 		}
 		request, token := r.addRequest(b, b.append(r.rand), false)
