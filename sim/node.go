@@ -61,6 +61,9 @@ func (n *Node) Name() string { return n.name }
 // Epoch counts the processes started so far.
 func (n *Node) Epoch() int { return n.epoch }
 
+// PowerCuts counts the power cuts that the node has met, those included that came when it had no process.
+func (n *Node) PowerCuts() int { return n.powerCuts }
+
 // SetDaemon says that the world may end while this node still waits for work.
 func (n *Node) SetDaemon(yes bool) { n.daemon = yes }
 

@@ -1,0 +1,259 @@
+package messages
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"lakebed/engine/commitlog"
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+	"lakebed/model"
+	"lakebed/workloads/agenda"
+)
+
+// Client is one sequential caller inside the store's process. What it does is what its agenda says.
+type Client struct {
+	agenda.Walk
+	lab    *Lab
+	h      host.Host
+	group  host.Group
+	store  *commitlog.Store
+	rand   *rand.Rand // the walk's
+	number int
+	offset map[model.QueueID]int64 // of tailing
+}
+
+// NewClient makes a client whose tasks belong to g. pace is the mean time between two operations.
+func NewClient(h host.Host, g host.Group, lab *Lab, store *commitlog.Store, number int, pace time.Duration) *Client {
+	walk := lab.agenda.Walk(number, pace)
+	return &Client{
+		Walk: walk, lab: lab, h: h, group: g, store: store, rand: walk.Rand, number: number, offset: map[model.QueueID]int64{},
+	}
+}
+
+// Run works until the group stops or the store does.
+func (c *Client) Run() {
+	for c.Next(c.group) && c.act() {
+	}
+}
+
+// act does one step. False: the store has stopped.
+func (c *Client) act() bool {
+	m := &c.lab.mix
+	action := func(weight int, do func() error) agenda.Action {
+		return agenda.Weighted(weight, c.Single(func() bool { return !isEnd(do()) }))
+	}
+	return c.Choose(
+		action(m.Send, func() error { return c.send(commitlog.AnyQueue) }),
+		action(m.SendTo, func() error { return c.send(c.queue().Queue) }),
+		action(m.Pull, func() error { return c.pull(c.queue(), "") }),
+		action(m.PullTag, func() error { return c.pull(c.queue(), tags[c.rand.IntN(len(tags))]) }),
+		action(m.Tail, c.tail), action(m.Query, c.query), action(m.Time, c.time), action(m.Clean, c.clean),
+	)
+}
+
+// isEnd reports whether an error means that the store has stopped.
+func isEnd(err error) bool {
+	return errors.Is(err, commitlog.ErrStopped) || errors.Is(err, commitlog.ErrFailed)
+}
+
+// tags are those that messages have. Two of them have the same hash.
+var tags = [...]string{"Aa", "BB", "red", "blue"}
+
+// queue chooses a queue of any topic.
+func (c *Client) queue() model.QueueID {
+	m := &c.lab.mix
+	return model.QueueID{Topic: topicName(c.rand.IntN(m.Topics)), Queue: c.rand.Int32N(m.Queues)}
+}
+
+func topicName(i int) string { return fmt.Sprintf("topic-%d", i) }
+
+// send sends one message to a topic, and to a queue unless the store is to choose. A body says whose it is, and of which step.
+func (c *Client) send(queue int32) error {
+	topic := topicName(c.rand.IntN(c.lab.mix.Topics))
+	digest := digestOf(c.number, c.Step())
+	tag := tags[c.rand.IntN(len(tags))]
+	body := fmt.Appendf(nil, "%016x", uint64(digest))
+	for range c.rand.IntN(c.lab.mix.BodyMax) {
+		body = append(body, byte(digest>>(len(body)%64)))
+	}
+	properties, err := message.AppendProperties(nil, message.Property{Name: message.PropertyTags, Value: tag},
+		message.Property{Name: message.PropertyUniqueKey, Value: keyOf(digest)})
+	if err != nil {
+		return err
+	}
+	if queue == commitlog.AnyQueue { // the history names the queue of a send whose outcome it does not know
+		queue = int32(c.Step()) % c.lab.mix.Queues
+	}
+	t := c.lab.beginSend(model.Send{
+		Client: model.ClientID(c.number), Queue: model.QueueID{Topic: topic, Queue: queue}, Tag: tag, Digest: digest,
+	})
+	placed, err := c.store.Append(message.Message{Topic: []byte(topic), Queue: queue, Body: body, Properties: properties})
+	outcome := model.OK
+	if errors.Is(err, commitlog.ErrOutcomeUnknown) {
+		outcome = model.Unknown
+	} else if err != nil {
+		outcome = model.Failed
+	}
+	c.lab.endSend(t, outcome, placed.QueueOffset, placed.Physical)
+	return err
+}
+
+func digestOf(client, step int) model.Digest {
+	return model.Digest((uint64(client)<<40 | uint64(step)) * 0x9e3779b97f4a7c15)
+}
+
+func keyOf(d model.Digest) string { return fmt.Sprintf("key-%016x", uint64(d)) }
+
+// digestIn reads the digest out of a message's body; 0 if there is none.
+func digestIn(m *message.Message) (d model.Digest) {
+	if len(m.Body) < 16 {
+		return 0
+	}
+	var n uint64
+	if _, err := fmt.Sscanf(string(m.Body[:16]), "%x", &n); err != nil {
+		return 0
+	}
+	for i := 16; i < len(m.Body); i++ {
+		if m.Body[i] != byte(n>>(i%64)) {
+			return 0
+		}
+	}
+	return model.Digest(n)
+}
+
+// pull reads from anywhere in a queue.
+func (c *Client) pull(q model.QueueID, tag string) error {
+	low, high, err := c.store.Bounds(q.Topic, q.Queue)
+	if err != nil {
+		return err
+	}
+	_, err = c.ask(q, low+c.rand.Int64N(high-low+2), tag, 0, false)
+	return err
+}
+
+// tail goes on behind what this client has seen of a queue, and waits for more.
+func (c *Client) tail() error {
+	q := c.queue()
+	next, err := c.ask(q, c.offset[q], "", time.Duration(c.lab.mix.TailMillis)*time.Millisecond, false)
+	if err == nil {
+		c.offset[q] = next
+	}
+	return err
+}
+
+// ask pulls, and records an answer. next is where to go on.
+func (c *Client) ask(q model.QueueID, from int64, tag string, suspend time.Duration, final bool) (next int64, err error) {
+	p := model.Pull{Client: model.ClientID(c.number), Call: c.lab.now(), Queue: q, From: from, Tag: tag, Final: final}
+	r := commitlog.PullRequest{Topic: q.Topic, Queue: q.Queue, Offset: from, Suspend: suspend}
+	if tag != "" {
+		r.Tags = []string{tag}
+	}
+	answer, err := c.store.Pull(r)
+	if err != nil {
+		c.lab.count("pull error")
+		return from, err
+	}
+	p.Low, p.High = answer.Min, answer.Max
+	for i := range answer.Messages {
+		m := &answer.Messages[i]
+		if tag != "" && !m.HasTag(tag) {
+			continue
+		}
+		p.Items = append(p.Items, model.Pulled{
+			Queue: model.QueueID{Topic: string(m.Topic), Queue: m.Queue}, Offset: m.QueueOffset, Physical: m.PhysicalOffset,
+			Tag: string(m.Tag()), Digest: digestIn(m),
+		})
+	}
+	c.lab.endPull(p, "pull "+answer.Status.String())
+	return answer.Next, nil
+}
+
+// query looks for one of this client's own messages by key.
+func (c *Client) query() error {
+	d, ok := c.lab.anySent(c.number, c.rand)
+	if !ok {
+		return nil
+	}
+	topic := topicName(c.rand.IntN(c.lab.mix.Topics))
+	found, err := c.store.Query(topic, keyOf(d), 0, math.MaxInt64, 4)
+	c.lab.count(fmt.Sprintf("query %d", len(found)))
+	return err
+}
+
+func (c *Client) time() error {
+	q := c.queue()
+	_, err := c.store.OffsetByTime(q.Topic, q.Queue, int64(c.h.Now())/int64(time.Millisecond)-c.rand.Int64N(1000), commitlog.Lower)
+	c.lab.count("search by time")
+	return err
+}
+
+// clean has old files removed at once. Only one client does.
+func (c *Client) clean() error {
+	if c.number != 0 {
+		return nil
+	}
+	c.lab.count("clean")
+	return c.store.Clean()
+}
+
+// Verify reads every queue from its first message to its end, and looks for each message by its key, in a world that is whole
+// again. False: the store stopped meanwhile. problem is what is wrong with the store as such.
+func (c *Client) Verify() (problem string, ok bool) {
+	if _, err := c.store.CheckAgreement(); err != nil {
+		return err.Error(), !isEnd(err)
+	}
+	for topic := range c.lab.mix.Topics {
+		for queue := range c.lab.mix.Queues {
+			if err := c.verifyQueue(model.QueueID{Topic: topicName(topic), Queue: queue}); err != nil {
+				return err.Error(), !isEnd(err)
+			}
+		}
+	}
+	return c.verifyKeys()
+}
+
+// verifyQueue reads a queue from its first message to its end. One that is not there has none.
+func (c *Client) verifyQueue(q model.QueueID) error {
+	low, high, err := c.store.Bounds(q.Topic, q.Queue)
+	if errors.Is(err, commitlog.ErrNoQueue) {
+		c.lab.endPull(model.Pull{Client: model.ClientID(c.number), Call: c.lab.now(), Queue: q, Final: true}, "pull no queue")
+		return nil
+	}
+	for at := low; err == nil; {
+		if at, err = c.ask(q, at, "", 0, true); at >= high {
+			break
+		}
+	}
+	return err
+}
+
+// verifyKeys looks for what the final pulls have found.
+func (c *Client) verifyKeys() (problem string, ok bool) {
+	for _, p := range c.lab.finalPulls() {
+		for _, item := range p.Items {
+			found, err := c.store.Query(p.Queue.Topic, keyOf(item.Digest), 0, math.MaxInt64, 4)
+			if err != nil {
+				return err.Error(), !isEnd(err)
+			}
+			if len(found) != 1 || digestIn(&found[0]) != item.Digest {
+				return fmt.Sprintf("message %016x at %d of %v, at %d of the log is found %d times by its key", uint64(item.Digest), item.Offset, p.Queue, item.Physical, len(found)), true
+			}
+		}
+	}
+	return "", true
+}
+
+func (l *Lab) finalPulls() (final []model.Pull) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, p := range l.history.Pulls {
+		if p.Final {
+			final = append(final, p)
+		}
+	}
+	return final
+}

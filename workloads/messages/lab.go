@@ -1,0 +1,155 @@
+package messages
+
+import (
+	"math/rand/v2"
+	"sync"
+
+	"lakebed/model"
+	"lakebed/workloads/agenda"
+)
+
+// Mix says how the clients divide their work: weights of what a client does next, and sizes.
+type Mix struct {
+	Send, SendTo, Pull, PullTag, Tail, Query, Time, Clean int
+
+	Topics     int
+	Queues     int32
+	BodyMax    int
+	TailMillis int // how long a tailing pull waits
+}
+
+// Lab is what all clients of one store share across its incarnations. It may be used from tasks on real goroutines; its lock
+// is never held across a call of the seam.
+type Lab struct {
+	mix     Mix
+	agenda  *agenda.Agenda
+	mutex   sync.Mutex
+	history model.MessageHistory
+	stamp   model.Stamp
+	open    map[int]model.Send // sends under way
+	next    int
+	answers map[string]int64
+	sent    map[model.ClientID][]model.Digest // in their order, whatever came of them
+}
+
+// NewLab makes a lab in which nothing has happened. Clients do what the agenda says.
+func NewLab(mix Mix, a *agenda.Agenda) *Lab {
+	return &Lab{
+		mix: mix, agenda: a, open: map[int]model.Send{}, answers: map[string]int64{}, sent: map[model.ClientID][]model.Digest{},
+	}
+}
+
+// token stands for a send under way.
+type token int
+
+func (l *Lab) now() model.Stamp {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.stamp++
+	return l.stamp
+}
+
+func (l *Lab) beginSend(s model.Send) token {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.stamp++
+	s.Call = l.stamp
+	l.next++
+	l.open[l.next] = s
+	l.sent[s.Client] = append(l.sent[s.Client], s.Digest)
+	return token(l.next)
+}
+
+// anySent is one of the messages that a client has sent so far.
+func (l *Lab) anySent(client int, r *rand.Rand) (d model.Digest, ok bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	all := l.sent[model.ClientID(client)]
+	if len(all) == 0 {
+		return 0, false
+	}
+	return all[r.IntN(len(all))], true
+}
+
+// endSend records how a send ended. One that a crash has ended is not recorded again.
+func (l *Lab) endSend(t token, outcome model.Outcome, queue, physical int64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	s, ok := l.open[int(t)]
+	if !ok {
+		return
+	}
+	delete(l.open, int(t))
+	l.stamp++
+	s.Return, s.Outcome, s.Offset, s.Physical = l.stamp, outcome, queue, physical
+	l.answers["send "+outcome.String()]++
+	l.history.Sends = append(l.history.Sends, s)
+}
+
+func (l *Lab) endPull(p model.Pull, what string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.stamp++
+	p.Return = l.stamp
+	l.answers[what]++
+	l.history.Pulls = append(l.history.Pulls, p)
+}
+
+func (l *Lab) count(what string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.answers[what]++
+}
+
+// Ended records that the store's process is gone. What was under way in it has ended without an answer.
+func (l *Lab) Ended() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.stamp++
+	for t := 1; t <= l.next; t++ {
+		if s, ok := l.open[t]; ok {
+			delete(l.open, t)
+			s.Return, s.Outcome = l.stamp, model.Unknown
+			l.answers["send "+s.Outcome.String()]++
+			l.history.Sends = append(l.history.Sends, s)
+		}
+	}
+}
+
+// PowerCut records that what was not synced may be gone.
+func (l *Lab) PowerCut() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.stamp++
+	l.history.PowerCuts = append(l.history.PowerCuts, l.stamp)
+}
+
+// History ends what is open and returns the record. durable and visible are what the store's settings promise.
+func (l *Lab) History(durable, visible bool) *model.MessageHistory {
+	l.Ended()
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.history.Durable, l.history.Visible = durable, visible
+	return &l.history
+}
+
+// Answers counts outcomes, by what was asked and how it ended.
+func (l *Lab) Answers() map[string]int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	counts := make(map[string]int64, len(l.answers))
+	for what, n := range l.answers {
+		counts[what] = n
+	}
+	return counts
+}
+
+// Operations is how many operations ended.
+func (l *Lab) Operations() (n int64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, count := range l.answers {
+		n += count
+	}
+	return n
+}
