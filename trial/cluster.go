@@ -370,10 +370,6 @@ func (c *cluster) result(world sim.Verdict) Result {
 	}
 	c.tellCourse(history)
 	damage := damageDone(c.driver)
-	marks := make(map[string]int64)
-	for _, name := range c.marks.Names() {
-		marks[name] = int64(c.marks.Count(name))
-	}
 	var image uint64
 	for _, m := range c.bookies {
 		for _, volume := range []string{bookie.JournalVolume, bookie.LedgerVolume} {
@@ -384,7 +380,7 @@ func (c *cluster) result(world sim.Verdict) Result {
 		Scenario: c.options.Scenario.Name, Seed: c.options.Seed, Scheduler: c.drawn.world.Policy.String(), Verdict: c.verdict, Findings: explained(c.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: c.lab.Recorder.Operations(), Answers: c.lab.Recorder.Answers(),
-		Effects: c.world.Effects(), Marks: marks, Plan: c.driver.Fired(),
+		Effects: c.world.Effects(), Marks: counts(c.marks), Plan: c.driver.Fired(),
 		Excused: c.excused, Damage: damage,
 	}
 }

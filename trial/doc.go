@@ -18,6 +18,12 @@
 // directory, is started again; one that refuses its directories (ErrCorrupt, ErrCookie) has a reason only if the plan
 // damaged media.
 //
+// # Commit logs
+//
+// A scenario with a [commitlog] section has one commit log on the node "broker", and producers and consumers in its process.
+// The course is the same. In the end log, queues and key index are compared with each other, and the history goes to
+// model.CheckMessages. Nothing damages media there: a store that calls its files damaged is wrong.
+//
 // # Clusters
 //
 // A scenario with a [cluster] section has a metadata store (package oracle, which uses all freedom of the contract),

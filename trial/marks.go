@@ -9,6 +9,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/lastmark"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
 	"lakebed/engine/host"
+	"lakebed/model"
 )
 
 // MarkEndedByItself is hit when a bookie stopped or failed to start because of an error that it met.
@@ -29,7 +30,7 @@ func RequiredMarks() []string {
 		bookie.PointScrubPassed, bookie.PointScrubFound, bookie.PointScrubUnreadable, bookie.PointScrubYielded,
 	}
 	names := []string{MarkEndedByItself, MarkReplayCut}
-	for _, p := range slices.Concat(points, clusterMarks(), segmentsMarks(), storageQuestions(), serverQuestions(), clientQuestions()) {
+	for _, p := range slices.Concat(points, clusterMarks(), segmentsMarks(), messageMarks(), storageQuestions(), serverQuestions(), clientQuestions()) {
 		names = append(names, string(p))
 	}
 	return append(names, rareMarks()...)
@@ -40,3 +41,12 @@ const MarkReplayCut = "trial.crashed-during-start"
 
 // MarkRefused is hit when a bookie refuses its directories.
 const MarkRefused = "trial.refused"
+
+// counts says how often each state was reached.
+func counts(m *model.Marks) map[string]int64 {
+	all := make(map[string]int64)
+	for _, name := range m.Names() {
+		all[name] = int64(m.Count(name))
+	}
+	return all
+}

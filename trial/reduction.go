@@ -62,12 +62,12 @@ const (
 	DrawMetadata Draw = "metadata" // the metadata store takes no freedom
 )
 
-// Draws returns all draws: those of a cluster, of a segment log, or of a single bookie.
+// Draws returns all draws: those of a cluster, of a single bookie, or of another store.
 func Draws(s *Scenario) []Draw {
-	if s.Segments != nil {
+	switch {
+	case s.Segments != nil || s.CommitLog != nil:
 		return []Draw{DrawSchedule}
-	}
-	if s.Cluster == nil {
+	case s.Cluster == nil:
 		return []Draw{DrawSchedule, DrawBookies}
 	}
 	return []Draw{DrawSchedule, DrawNetwork, DrawDisks, DrawBookies, DrawClients, DrawStore, DrawMetadata}
@@ -90,7 +90,7 @@ func (r *Reduction) Check(s *Scenario) error {
 		return nil
 	}
 	if s.Cluster == nil {
-		return fmt.Errorf("scenario %s has one bookie, and no quorum", s.Name)
+		return fmt.Errorf("scenario %s has no cluster, and no quorum", s.Name)
 	}
 	q, err := parseQuorum(r.Quorum)
 	if err != nil {
@@ -188,11 +188,15 @@ func (r *Reduction) shape(d *clusterDraw) {
 
 // Shape is what there is to break in the trial's world, and what may be damaged: what plans are drawn for.
 func (o *Options) Shape() faults.Shape {
+	s := &o.Scenario
 	switch {
-	case o.Scenario.Segments != nil:
-		return o.Scenario.segmentsShape(drawSegments(&o.Scenario, sim.Stream(o.Seed, "trial/segments")).config.Volumes)
-	case o.Scenario.Cluster == nil:
-		return o.Scenario.shape()
+	case s.Segments != nil:
+		d := drawSegments(s, o.draw("segments"))
+		return s.segmentsShape(d.config.Volumes)
+	case s.CommitLog != nil:
+		return s.messageShape()
+	case s.Cluster == nil:
+		return s.shape()
 	}
 	d := drawCluster(o)
 	return clusterShape(&o.Scenario, d.bookies, d.allowance)

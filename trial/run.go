@@ -12,7 +12,6 @@ import (
 	"lakebed/faults"
 	"lakebed/model"
 	"lakebed/sim"
-	"lakebed/sim/disk"
 	"lakebed/trial/defects/defect"
 	"lakebed/workloads"
 	"lakebed/workloads/agenda"
@@ -96,6 +95,11 @@ func Run(o Options) Result {
 		defer t.world.Release()
 		return t.runAll()
 	}
+	if o.Scenario.CommitLog != nil {
+		t := newMessageRun(o)
+		defer t.world.Release()
+		return t.runAll()
+	}
 	t := newRun(o)
 	defer t.world.Release()
 	return t.runAll()
@@ -117,7 +121,7 @@ func (t *run) runAll() Result {
 
 func newRun(o Options) *run {
 	s := &o.Scenario
-	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
+	draw := o.draw
 	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
 	t := &run{
@@ -288,17 +292,12 @@ func (t *run) heal() {
 	for _, n := range t.remotes {
 		n.Stop()
 	}
-	switch {
-	case !t.node.Running():
+	if !t.node.Running() {
 		t.phase = verifying
 		t.start()
-	case t.rand.IntN(3) == 0:
-		t.node.Stop()
-	case t.rand.IntN(2) == 0:
-		t.node.Crash(sim.KillProcess())
-	default:
-		t.node.Crash(sim.PowerCut(disk.Mixed))
+		return
 	}
+	bringDown(t.node, t.rand)
 }
 
 func (t *run) find(verdict Verdict, checker, signature, text string) {
@@ -308,16 +307,21 @@ func (t *run) find(verdict Verdict, checker, signature, text string) {
 	t.findings = append(t.findings, Finding{Checker: checker, Signature: signature, Text: text})
 }
 
+// worldVerdict is the verdict on a world that failed.
+func worldVerdict(world sim.Verdict) Verdict {
+	switch world.Kind {
+	case sim.Panic:
+		return Crashed
+	case sim.LeftoverTasks:
+		return LeftOver
+	}
+	return Stalled
+}
+
 // result asks the checkers and puts everything together.
 func (t *run) result(world sim.Verdict) Result {
 	if world.Failed() && t.options.Until == 0 {
-		verdict := Stalled
-		if world.Kind == sim.Panic {
-			verdict = Crashed
-		} else if world.Kind == sim.LeftoverTasks {
-			verdict = LeftOver
-		}
-		t.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, world.Message), world.String())
+		t.find(worldVerdict(world), "world", fmt.Sprintf("%v: %s", world.Kind, world.Message), world.String())
 	}
 	t.options.tellPassage(t.agenda, t.driver)
 	history := t.lab.Recorder.History()
@@ -335,16 +339,12 @@ func (t *run) result(world sim.Verdict) Result {
 	}
 	t.tellCourse(history)
 	damage := damageDone(t.driver)
-	marks := make(map[string]int64)
-	for _, name := range t.marks.Names() {
-		marks[name] = int64(t.marks.Count(name))
-	}
 	image := t.node.Disk(bookie.JournalVolume).Model().ImageHash()*31 + t.node.Disk(bookie.LedgerVolume).Model().ImageHash()
 	return Result{
 		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Scheduler: t.policy.String(), Verdict: t.verdict, Findings: explained(t.findings, damage),
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Operations: t.lab.Recorder.Operations(), Answers: t.lab.Recorder.Answers(),
-		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),
+		Effects: t.world.Effects(), Marks: counts(t.marks), Plan: t.driver.Fired(),
 		Excused: t.excused, Damage: damage,
 	}
 }

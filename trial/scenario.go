@@ -32,10 +32,11 @@ type Scenario struct {
 	FaultsMin int  `toml:"faults_min"`
 	FaultsMax int  `toml:"faults_max"`
 
-	Work     Work           `toml:"work"`     // of the clients of one bookie
-	Cluster  *Cluster       `toml:"cluster"`  // nil: there is one bookie
-	Segments *Segments      `toml:"segments"` // not nil: there is one segment log, and no bookie
-	Faults   map[string]int `toml:"faults"`   // weight by kind
+	Work      Work           `toml:"work"`      // of the clients of one bookie
+	Cluster   *Cluster       `toml:"cluster"`   // nil: there is one bookie
+	Segments  *Segments      `toml:"segments"`  // not nil: there is one segment log, and no bookie
+	CommitLog *CommitLog     `toml:"commitlog"` // not nil: there is one commit log, and no bookie
+	Faults    map[string]int `toml:"faults"`    // weight by kind
 }
 
 // Work is the clients' mix, by weight.
@@ -111,10 +112,12 @@ func ParseScenario(text []byte) (Scenario, error) {
 	if _, err := s.mix(); err != nil {
 		return s, err
 	}
-	if s.Segments != nil {
+	switch {
+	case s.Segments != nil:
 		return s, s.checkSegments()
-	}
-	if s.Cluster != nil {
+	case s.CommitLog != nil:
+		return s, s.checkCommitLog()
+	case s.Cluster != nil:
 		return s, s.checkCluster()
 	}
 	return s, nil

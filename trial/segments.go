@@ -3,16 +3,13 @@ package trial
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"lakebed/engine/host"
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/partition"
-	"lakebed/faults"
 	"lakebed/model"
 	"lakebed/sim"
-	"lakebed/sim/disk"
 	"lakebed/workloads/segments"
 )
 
@@ -28,53 +25,24 @@ const serviceLimit = 20 * time.Second
 
 // segmentsRun is one trial of a segment log under way.
 type segmentsRun struct {
-	options  Options
-	drawn    segmentsDraw
-	world    *sim.World
-	node     *sim.Node
-	driver   *faults.Driver
-	lab      *segments.Lab
-	marks    *model.Marks
-	rand     *rand.Rand
-	phase    phase
-	serving  bool
-	returns  bool // the time has come at which the directories must be back
-	findings []Finding
-	verdict  Verdict
+	single
+	drawn   segmentsDraw
+	lab     *segments.Lab
+	returns bool // the time has come at which the directories must be back
 }
 
 func newSegments(o Options) *segmentsRun {
-	s := &o.Scenario
-	draw := func(name string) *rand.Rand { return sim.Stream(o.Seed, "trial/"+name) }
-	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
-	worldConfig.Trace, worldConfig.Observer = o.Trace, o.Observer
-	t := &segmentsRun{
-		options: o, drawn: drawSegments(s, draw("segments")), world: sim.New(worldConfig), marks: model.NewMarks(),
-		rand: draw("course"), verdict: OK,
-	}
-	t.lab = segments.NewLab(t.drawn.mix, t.drawn.partitions)
+	t := &segmentsRun{single: newSingle(o, segmentsNode), drawn: drawSegments(&o.Scenario, o.draw("segments"))}
+	t.boot = t.process
+	t.lab = segments.NewLab(t.drawn.mix, t.drawn.partitions, t.agenda)
 	keep := t.drawn.topic.Retention
 	t.lab.Retention(uint64(keep.Period/timeUnit), keep.BytesMax > 0)
-	t.node = t.world.NewNode(segmentsNode)
 	for _, v := range t.drawn.config.Volumes {
 		t.node.Disk(v).Format(t.drawn.device)
 	}
 	t.node.OnExit(t.exited)
-	plan := o.Plan
-	if plan == nil {
-		mix, err := s.mix()
-		if err != nil {
-			panic(err) // ParseScenario has looked at it
-		}
-		drawn := faults.Draw(draw("plan"), mix, s.segmentsShape(t.drawn.config.Volumes))
-		plan = &drawn
-	}
-	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
-	if o.Plan == nil { // an explicit plan holds what chance decided
-		t.driver.UseChance(faults.SwarmChance())
-	}
+	t.arm(o.Scenario.segmentsShape(t.drawn.config.Volumes))
 	t.world.OnMark(t.marked)
-	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return t.driver.Perhaps(n, string(p)) })
 	return t
 }
 
@@ -84,8 +52,7 @@ func (t *segmentsRun) marked(n *sim.Node, e host.Event) {
 	if e.Name == partition.PointFailed || e.Name == partition.PointRestored {
 		t.unsynced()
 	}
-	t.marks.Hit(string(e.Name))
-	t.driver.OnMark(n, string(e.Name), e.Extra)
+	t.single.marked(n, e)
 }
 
 func (t *segmentsRun) unsynced() {
@@ -94,25 +61,8 @@ func (t *segmentsRun) unsynced() {
 	}
 }
 
-func (t *segmentsRun) runAll() Result {
-	o := &t.options
-	limit := o.work() + healedLimit
-	if o.Until > 0 {
-		limit = o.Until
-	}
-	t.world.At(0, t.start)
-	t.world.At(o.work(), t.heal)
-	return t.result(t.world.Run(limit))
-}
-
-func (t *segmentsRun) start() {
-	if !t.node.Running() && t.phase != done {
-		t.node.Start(t.boot)
-	}
-}
-
-// boot is the store's process.
-func (t *segmentsRun) boot(h host.Host) error {
+// process is the store's process.
+func (t *segmentsRun) process(h host.Host) error {
 	t.serving = false
 	store, err := seglog.Open(h, h.Root(), t.drawn.config)
 	if err != nil {
@@ -196,33 +146,14 @@ func (t *segmentsRun) checkRetention(h host.Host, store *seglog.Store) error {
 
 // exited goes on after the store's process has ended.
 func (t *segmentsRun) exited(err error, crashed bool) {
-	if crashed && !t.serving {
-		t.marks.Hit(MarkReplayCut)
-	}
 	t.lab.Cut()
 	t.unsynced()
-	switch t.phase {
-	case working:
-		if err != nil && !crashed {
-			t.marks.Hit(MarkEndedByItself)
-			t.world.At(selfRestart, t.start)
-		}
-	case healed:
-		t.phase = verifying
-		t.world.At(selfRestart, t.start)
-	case verifying:
-		t.phase = done
-		if err != nil {
-			t.find(Stalled, "liveness", "the healed store did not start, serve and stop", err.Error())
-		}
-		t.world.Stop()
-	}
+	t.goOn(err, crashed)
 }
 
 // heal ends the phase of faults. Some stores run on until their directories must be back.
 func (t *segmentsRun) heal() {
-	t.driver.Heal()
-	t.phase = healed
+	t.single.heal()
 	if t.rand.IntN(3) > 0 || !t.node.Running() {
 		t.bringDown()
 		return
@@ -243,54 +174,11 @@ func (t *segmentsRun) lookAtReturn(store *seglog.Store) {
 	}
 }
 
-// bringDown has the store go down once more, in one of the ways there are.
-func (t *segmentsRun) bringDown() {
-	switch {
-	case !t.node.Running():
-		t.phase = verifying
-		t.start()
-	case t.rand.IntN(3) == 0:
-		t.node.Stop()
-	case t.rand.IntN(2) == 0:
-		t.node.Crash(sim.KillProcess())
-	default:
-		t.node.Crash(sim.PowerCut(disk.Mixed))
-	}
-}
-
-func (t *segmentsRun) find(verdict Verdict, checker, signature, text string) {
-	if t.verdict == OK {
-		t.verdict = verdict
-	}
-	t.findings = append(t.findings, Finding{Checker: checker, Signature: signature, Text: text})
-}
-
-// result asks the checkers and puts everything together.
-func (t *segmentsRun) result(world sim.Verdict) Result {
-	if world.Failed() && t.options.Until == 0 {
-		verdict := Stalled
-		if world.Kind == sim.Panic {
-			verdict = Crashed
-		} else if world.Kind == sim.LeftoverTasks {
-			verdict = LeftOver
-		}
-		t.find(verdict, "world", fmt.Sprintf("%v: %s", world.Kind, world.Message), world.String())
-	}
-	for _, v := range model.CheckSegments(t.lab.History()) {
-		t.find(Violation, v.Checker, v.Signature, v.Explanation)
-	}
-	marks := make(map[string]int64)
-	for _, name := range t.marks.Names() {
-		marks[name] = int64(t.marks.Count(name))
-	}
-	image := uint64(0)
-	for _, v := range t.drawn.config.Volumes {
-		image = image*31 + t.node.Disk(v).Model().ImageHash()
-	}
-	return Result{
-		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Verdict: t.verdict, Findings: t.findings,
-		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
-		Operations: t.lab.Operations(), Answers: t.lab.Answers(),
-		Effects: t.world.Effects(), Marks: marks, Plan: t.driver.Fired(),
-	}
+// runAll lets the world run, and asks the checkers.
+func (t *segmentsRun) runAll() Result {
+	world := t.runWorld(t.heal)
+	t.judge(world, model.CheckSegments(t.lab.History()))
+	r := t.result(world, t.drawn.config.Volumes)
+	r.Operations, r.Answers = t.lab.Operations(), t.lab.Answers()
+	return r
 }

@@ -27,27 +27,10 @@ func failing(t *testing.T, name string) trial.Options {
 	return trial.Options{}
 }
 
-// TestAFailureOfASegmentLogLosesFaults: its clients' operations cannot be left out, but faults can. Each plan names the
-// segment log's node and volumes, which a trial of a bookie does not have.
-func TestAFailureOfASegmentLogLosesFaults(t *testing.T) {
-	o := failing(t, "segments-canary")
-	report, err := shrink.Run(t.Context(), shrink.Options{Trial: o, Run: trial.Run, Tries: 20, Budget: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("seed %d: %+v -> %+v", o.Seed, report.Before, report.After)
-	if report.After.Faults*2 > report.Before.Faults {
-		t.Errorf("%d of %d faults are left", report.After.Faults, report.Before.Faults)
-	}
-	if again := trial.Run(report.Trial); again.Hash != report.Result.Hash || !again.Failed() {
-		t.Errorf("run again it gives %s, trace %x and not %x", again.Verdict, again.Hash, report.Result.Hash)
-	}
-}
-
-// TestRealFailuresBecomeSmall: a canary's failing trial, of one bookie and of a cluster, becomes a third of itself or less
+// TestRealFailuresBecomeSmall: a canary's failing trial, of each store that there is, becomes a third of itself or less
 // within a small budget of tries, fails in the same way when it is run again, and again with the same trace.
 func TestRealFailuresBecomeSmall(t *testing.T) {
-	for _, name := range []string{"canary", "cluster-canary"} {
+	for _, name := range []string{"canary", "cluster-canary", "segments-canary", "commitlog-canary"} {
 		o := failing(t, name)
 		report, err := shrink.Run(t.Context(), shrink.Options{Trial: o, Run: trial.Run, Tries: 160, Budget: 5 * time.Minute})
 		if err != nil {

@@ -9,16 +9,19 @@ import (
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/partition"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // Client is one sequential caller inside the store's process: a producer, and a consumer with a place in each partition.
+// What it does is what its agenda says.
 type Client struct {
+	agenda.Walk
 	lab    *Lab
 	h      host.Host
 	group  host.Group
 	store  *seglog.Store
 	unit   time.Duration
-	rand   *rand.Rand
+	rand   *rand.Rand // the walk's
 	number int
 	pace   time.Duration
 	at     []seglog.Cursor
@@ -27,39 +30,29 @@ type Client struct {
 // NewClient makes a client whose tasks belong to g. pace is the mean time between two of its operations, unit that of
 // messages' times.
 func NewClient(h host.Host, g host.Group, lab *Lab, store *seglog.Store, number int, pace, unit time.Duration) *Client {
+	walk := lab.agenda.Walk(number, pace)
 	return &Client{
-		lab: lab, h: h, group: g, store: store, unit: unit, rand: h.Rand("client-" + string(rune('a'+number))), number: number,
-		pace: pace, at: make([]seglog.Cursor, lab.partitions),
+		Walk: walk, lab: lab, h: h, group: g, store: store, unit: unit, rand: walk.Rand, number: number, pace: pace,
+		at: make([]seglog.Cursor, lab.partitions),
 	}
 }
 
 // Run works until the group stops or the store does.
 func (c *Client) Run() {
-	for c.group.Sleep(min(time.Duration(c.rand.ExpFloat64()*float64(c.pace)), 10*c.pace)) {
-		if !c.step() {
-			return
-		}
+	for c.Next(c.group) && c.act() {
 	}
 }
 
-// step does one operation. False: the store has stopped.
-func (c *Client) step() bool {
+// act does one step. False: the store has stopped.
+func (c *Client) act() bool {
 	m := &c.lab.mix
-	actions := []struct {
-		weight int
-		do     func() error
-	}{{m.Append, c.append}, {m.Read, c.readSome}, {m.Tail, c.tail}, {m.Seek, c.seek}, {m.Bounds, c.bounds}, {m.Look, c.store.Retain}}
-	total := 0
-	for _, a := range actions {
-		total += a.weight
+	action := func(weight int, do func() error) agenda.Action {
+		return agenda.Weighted(weight, c.Single(func() bool { return !errors.Is(do(), seglog.ErrClosed) }))
 	}
-	at := c.rand.IntN(max(total, 1))
-	for _, a := range actions {
-		if at -= a.weight; at < 0 {
-			return !errors.Is(a.do(), seglog.ErrClosed)
-		}
-	}
-	return true
+	return c.Choose(
+		action(m.Append, c.append), action(m.Read, c.readSome), action(m.Tail, c.tail), action(m.Seek, c.seek),
+		action(m.Bounds, c.bounds), action(m.Look, c.store.Retain),
+	)
 }
 
 // now is the store's clock, which the record is told.

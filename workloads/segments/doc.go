@@ -6,7 +6,7 @@
 //     recorded as of unknown outcome. Stamps are one order over all clients.
 //   - Each message holds a number of its own, and bytes that follow from it; a message that is read and differs in one byte
 //     is recorded as one that nobody sent.
-//   - What a client does follows from its random stream and from what it saw, nothing else.
+//   - What a client does follows from its agenda, the stream of each step, and from what it saw, nothing else.
 //
 // # What it does not promise
 //

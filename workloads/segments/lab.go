@@ -7,6 +7,7 @@ import (
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/message"
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // Topic is the name of the topic that clients use.
@@ -28,6 +29,7 @@ type Mix struct {
 type Lab struct {
 	mix        Mix
 	partitions int
+	agenda     *agenda.Agenda
 
 	mutex   sync.Mutex
 	history model.SegmentHistory
@@ -39,10 +41,10 @@ type Lab struct {
 	answers map[string]int64
 }
 
-// NewLab makes a lab in which nothing has happened.
-func NewLab(mix Mix, partitions int) *Lab {
+// NewLab makes a lab in which nothing has happened. Clients do what the agenda says.
+func NewLab(mix Mix, partitions int, a *agenda.Agenda) *Lab {
 	return &Lab{
-		mix: mix, partitions: partitions, open: map[int]*model.SegmentOp{}, answers: map[string]int64{},
+		mix: mix, partitions: partitions, agenda: a, open: map[int]*model.SegmentOp{}, answers: map[string]int64{},
 		history: model.SegmentHistory{Times: map[uint64]uint64{}},
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"lakebed/model"
+	"lakebed/workloads/agenda"
 )
 
 // TestAChangedMessageIsOneThatNobodySent: whatever byte of it differs, and whatever is cut off.
 func TestAChangedMessageIsOneThatNobodySent(t *testing.T) {
-	l := NewLab(Mix{}, 1)
+	l := NewLab(Mix{}, 1, agenda.New(1))
 	for _, groups := range []int{1, 3} {
 		d := l.draft(1000, 90, groups)
 		if got := l.valueOf(d.payload); got != d.value {
@@ -30,7 +31,7 @@ func TestAChangedMessageIsOneThatNobodySent(t *testing.T) {
 
 // TestWhatACrashCutsOffIsUnknown: an append may have been stored; a read says nothing; neither is recorded twice.
 func TestWhatACrashCutsOffIsUnknown(t *testing.T) {
-	l := NewLab(Mix{}, 1)
+	l := NewLab(Mix{}, 1, agenda.New(1))
 	appended := l.begin(model.SegmentOp{Kind: model.SegmentAppend})
 	l.begin(model.SegmentOp{Kind: model.SegmentRead})
 	l.Unsynced()
@@ -47,7 +48,7 @@ func TestWhatACrashCutsOffIsUnknown(t *testing.T) {
 
 // TestTheClockIsTheLatestThatWasSeen: one that is set back does not count.
 func TestTheClockIsTheLatestThatWasSeen(t *testing.T) {
-	l := NewLab(Mix{}, 1)
+	l := NewLab(Mix{}, 1, agenda.New(1))
 	for _, now := range []uint64{5, 9, 7, 9, 12} {
 		l.Clock(now)
 	}

@@ -1,0 +1,118 @@
+package trial
+
+import (
+	"errors"
+	"time"
+
+	"lakebed/engine/commitlog"
+	"lakebed/engine/host"
+	"lakebed/model"
+	"lakebed/workloads/messages"
+)
+
+// messageRun is one trial of a commit log under way.
+type messageRun struct {
+	single
+	config commitlog.Config
+	lab    *messages.Lab
+	cuts   int64 // power cuts that the history knows of
+}
+
+func newMessageRun(o Options) *messageRun {
+	s := &o.Scenario
+	t := &messageRun{single: newSingle(o, brokerNode), config: drawCommitLog(s, o.draw("commitlog"))}
+	t.boot = t.process
+	t.lab = messages.NewLab(drawMessageMix(s, &t.config, o.draw("mix")), t.agenda)
+	t.node.Disk(commitlog.StoreVolume)
+	t.node.OnExit(t.exited)
+	t.arm(s.messageShape())
+	t.world.OnMark(t.marked)
+	return t
+}
+
+// notePowerCuts tells the history of power cuts since the last look. One that comes while the node is down takes effect, too.
+func (t *messageRun) notePowerCuts() {
+	for n := int64(t.node.PowerCuts()); t.cuts < n; t.cuts++ {
+		t.lab.PowerCut()
+	}
+}
+
+// process is the store's process.
+func (t *messageRun) process(h host.Host) error {
+	t.notePowerCuts()
+	t.serving = false
+	config := t.config
+	if t.phase == verifying {
+		config.Retention.Interval = time.Hour // nothing goes while it is looked at
+	}
+	store, err := commitlog.Open(h, h.Root(), config)
+	if err != nil {
+		return err
+	}
+	t.serving = true
+	s := &t.options.Scenario
+	if t.phase == verifying {
+		t.verify(messages.NewClient(h, h.Root(), t.lab, store, s.Clients, s.pace()))
+		return store.Close()
+	}
+	clients := h.Root().New("clients")
+	for i := range s.Clients {
+		clients.Go("client", messages.NewClient(h, clients, t.lab, store, i, s.pace()).Run)
+	}
+	err = store.AwaitEnd(h.Root())
+	clients.Stop()
+	closed := store.Close()
+	clients.Wait()
+	if err == nil {
+		err = closed
+	}
+	return err
+}
+
+// verify reads everything in a world that is whole again.
+func (t *messageRun) verify(c *messages.Client) {
+	problem, ok := c.Verify()
+	switch {
+	case !ok:
+		t.find(Stalled, "liveness", "the healed store stopped while it was read", problem)
+	case problem != "":
+		t.find(Violation, "agreement", "log, queues and index do not agree", problem)
+	}
+}
+
+// exited goes on after the store's process has ended.
+func (t *messageRun) exited(err error, crashed bool) {
+	t.lab.Ended()
+	t.notePowerCuts()
+	if errors.Is(err, commitlog.ErrCorrupt) {
+		t.find(Refused, "restart", "a store calls its files damaged although nothing was", err.Error())
+		t.end()
+		return
+	}
+	t.goOn(err, crashed)
+}
+
+// heal ends the phase of faults. The store goes down once more.
+func (t *messageRun) heal() {
+	t.single.heal()
+	t.bringDown()
+}
+
+// promised is the flush mode by which the store is judged.
+func (t *messageRun) promised() commitlog.FlushMode {
+	if promise := t.options.Scenario.CommitLog.Promise; promise != "" {
+		return commitlog.FlushMode(promise)
+	}
+	return t.config.Flush
+}
+
+// runAll lets the world run, and asks the checkers.
+func (t *messageRun) runAll() Result {
+	world := t.runWorld(t.heal)
+	mode := t.promised()
+	durable := mode == commitlog.FlushAlways || mode == commitlog.FlushGroup
+	t.judge(world, model.CheckMessages(t.lab.History(durable, t.config.AckAfterDispatch)))
+	r := t.result(world, []string{commitlog.StoreVolume})
+	r.Operations, r.Answers = t.lab.Operations(), t.lab.Answers()
+	return r
+}
