@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lakebed/model"
+	"lakebed/workloads/stamp"
 )
 
 // Recorder writes the history. It may be used from tasks on real goroutines: its lock is never held across a call of
@@ -12,15 +13,13 @@ import (
 type Recorder struct {
 	mutex       sync.Mutex
 	history     model.History
-	stamp       model.Stamp
+	stamps      stamp.Clock
 	incarnation model.Incarnation
 	open        map[int]*pending // operations that have not ended, by number
 	next        int
 	started     int64
 	answers     map[answer]int64
 	idle        []*pending // to use again
-	clock       func() time.Duration
-	times       []time.Duration // of the stamps, from the first on; empty: nobody watches
 }
 
 // answer is how operations of a kind ended.
@@ -44,25 +43,14 @@ func NewRecorder() *Recorder {
 func (r *Recorder) Watch(clock func() time.Duration) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.clock = clock
+	r.stamps.Watch(clock)
 }
 
 // Time is when a stamp was given. False: nobody watches, or there is no such stamp.
 func (r *Recorder) Time(at model.Stamp) (time.Duration, bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if at < 1 || int64(at) > int64(len(r.times)) {
-		return 0, false
-	}
-	return r.times[at-1], true
-}
-
-// advance goes on to the next stamp, which is given now.
-func (r *Recorder) advance() {
-	r.stamp++
-	if r.clock != nil {
-		r.times = append(r.times, r.clock())
-	}
+	return r.stamps.Time(at)
 }
 
 // Token stands for an operation under way.
@@ -83,9 +71,9 @@ func (r *Recorder) BeginRemote(op model.Op) Token {
 }
 
 func (r *Recorder) begin(op model.Op, remote bool) Token {
-	r.advance()
+	r.stamps.Next()
 	r.started++
-	op.Call, op.CallIncarnation = r.stamp, r.incarnation
+	op.Call, op.CallIncarnation = r.stamps.Last(), r.incarnation
 	r.next++
 	p := new(pending)
 	if last := len(r.idle) - 1; last >= 0 {
@@ -124,8 +112,8 @@ func (r *Recorder) end(t Token, outcome model.Outcome, add func(op model.Op)) {
 		return // a crash has ended it
 	}
 	delete(r.open, int(t))
-	r.advance()
-	p.op.Return, p.op.ReturnIncarnation, p.op.Outcome = r.stamp, r.incarnation, outcome
+	r.stamps.Next()
+	p.op.Return, p.op.ReturnIncarnation, p.op.Outcome = r.stamps.Last(), r.incarnation, outcome
 	if outcome == model.Unknown && p.remote {
 		p.op.Return = model.Never
 	}
@@ -151,8 +139,8 @@ func (r *Recorder) Crashed() { r.ended(model.Crash, true) }
 func (r *Recorder) ended(kind model.EventKind, cut bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.advance()
-	r.history.Event(model.Event{At: r.stamp, Kind: kind})
+	r.stamps.Next()
+	r.history.Event(model.Event{At: r.stamps.Last(), Kind: kind})
 	if cut {
 		r.cut(false)
 	}
@@ -162,8 +150,8 @@ func (r *Recorder) ended(kind model.EventKind, cut bool) {
 func (r *Recorder) Damaged() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.advance()
-	r.history.Event(model.Event{At: r.stamp, Kind: model.Damage, Ledger: model.AnyLedger, Entry: model.AnyEntry})
+	r.stamps.Next()
+	r.history.Event(model.Event{At: r.stamps.Last(), Kind: model.Damage, Ledger: model.AnyLedger, Entry: model.AnyEntry})
 }
 
 // cut ends the operations that a crash, or the end of the trial, left open.
@@ -174,7 +162,7 @@ func (r *Recorder) cut(remoteToo bool) {
 			continue
 		}
 		delete(r.open, t)
-		p.op.Return, p.op.ReturnIncarnation, p.op.Outcome = r.stamp, r.incarnation, model.Unknown
+		p.op.Return, p.op.ReturnIncarnation, p.op.Outcome = r.stamps.Last(), r.incarnation, model.Unknown
 		if p.remote {
 			p.op.Return = model.Never
 		}
@@ -187,7 +175,7 @@ func (r *Recorder) cut(remoteToo bool) {
 func (r *Recorder) History() *model.History {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.advance()
+	r.stamps.Next()
 	r.cut(true)
 	return &r.history
 }

@@ -3,9 +3,11 @@ package messages
 import (
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"lakebed/model"
 	"lakebed/workloads/agenda"
+	"lakebed/workloads/stamp"
 )
 
 // Mix says how the clients divide their work: weights of what a client does next, and sizes.
@@ -25,7 +27,7 @@ type Lab struct {
 	agenda  *agenda.Agenda
 	mutex   sync.Mutex
 	history model.MessageHistory
-	stamp   model.Stamp
+	stamps  stamp.Clock
 	open    map[int]model.Send // sends under way
 	next    int
 	answers map[string]int64
@@ -39,21 +41,29 @@ func NewLab(mix Mix, a *agenda.Agenda) *Lab {
 	}
 }
 
+// Watch has the lab keep the time of its stamps. It is to be called before the first operation.
+func (l *Lab) Watch(clock func() time.Duration) { l.stamps.Watch(clock) }
+
+// Time is when a stamp was given. False: nobody watches, or there is no such stamp.
+func (l *Lab) Time(at model.Stamp) (time.Duration, bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.stamps.Time(at)
+}
+
 // token stands for a send under way.
 type token int
 
 func (l *Lab) now() model.Stamp {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
-	return l.stamp
+	return l.stamps.Next()
 }
 
 func (l *Lab) beginSend(s model.Send) token {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
-	s.Call = l.stamp
+	s.Call = l.stamps.Next()
 	l.next++
 	l.open[l.next] = s
 	l.sent[s.Client] = append(l.sent[s.Client], s.Digest)
@@ -80,8 +90,7 @@ func (l *Lab) endSend(t token, outcome model.Outcome, queue, physical int64) {
 		return
 	}
 	delete(l.open, int(t))
-	l.stamp++
-	s.Return, s.Outcome, s.Offset, s.Physical = l.stamp, outcome, queue, physical
+	s.Return, s.Outcome, s.Offset, s.Physical = l.stamps.Next(), outcome, queue, physical
 	l.answers["send "+outcome.String()]++
 	l.history.Sends = append(l.history.Sends, s)
 }
@@ -89,8 +98,7 @@ func (l *Lab) endSend(t token, outcome model.Outcome, queue, physical int64) {
 func (l *Lab) endPull(p model.Pull, what string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
-	p.Return = l.stamp
+	p.Return = l.stamps.Next()
 	l.answers[what]++
 	l.history.Pulls = append(l.history.Pulls, p)
 }
@@ -105,11 +113,11 @@ func (l *Lab) count(what string) {
 func (l *Lab) Ended() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
+	ended := l.stamps.Next()
 	for t := 1; t <= l.next; t++ {
 		if s, ok := l.open[t]; ok {
 			delete(l.open, t)
-			s.Return, s.Outcome = l.stamp, model.Unknown
+			s.Return, s.Outcome = ended, model.Unknown
 			l.answers["send "+s.Outcome.String()]++
 			l.history.Sends = append(l.history.Sends, s)
 		}
@@ -120,8 +128,7 @@ func (l *Lab) Ended() {
 func (l *Lab) PowerCut() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
-	l.history.PowerCuts = append(l.history.PowerCuts, l.stamp)
+	l.history.PowerCuts = append(l.history.PowerCuts, l.stamps.Next())
 }
 
 // History ends what is open and returns the record. durable and visible are what the store's settings promise.

@@ -41,7 +41,7 @@ func TestEntriesOfForeignLedgersAreCountedFromZero(t *testing.T) {
 
 	r := NewRecorder()
 	r.Follow(func() []Written {
-		if r.stamp > 0 {
+		if r.stamps.Last() > 0 {
 			return nil
 		}
 		return []Written{{

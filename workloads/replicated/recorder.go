@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"lakebed/model"
+	"lakebed/workloads/stamp"
 )
 
 // Recorder writes the history of a cluster. It may be used from tasks on real goroutines: its lock is never held across
@@ -14,7 +14,7 @@ import (
 type Recorder struct {
 	mutex   sync.Mutex
 	history model.ClusterHistory
-	stamp   model.Stamp
+	stamps  stamp.Clock
 	open    map[Token]model.ClusterOp // operations that have not ended
 	token   Token
 	handle  model.Handle
@@ -23,7 +23,6 @@ type Recorder struct {
 	written func() []Written // nil: nobody tells of metadata
 
 	watcher  Watcher
-	times    []time.Duration // of the stamps, from the first on; empty: nobody watches
 	chapters map[model.ClientID]*chapter
 }
 
@@ -79,8 +78,7 @@ func (r *Recorder) Begin(op model.ClusterOp) Token {
 // before it.
 func (r *Recorder) next() model.Stamp {
 	r.drain()
-	r.advance()
-	return r.stamp
+	return r.stamps.Next()
 }
 
 func (r *Recorder) drain() {
@@ -88,9 +86,8 @@ func (r *Recorder) drain() {
 		return
 	}
 	for _, w := range r.written() {
-		r.advance()
 		w = countedWrite(w)
-		w.Write.At = r.stamp
+		w.Write.At = r.stamps.Next()
 		r.history.AppendMetadata(w.Write, w.Fragments)
 	}
 }

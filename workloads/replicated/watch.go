@@ -23,28 +23,14 @@ func (r *Recorder) Watch(w Watcher) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.watcher = w
+	r.stamps.Watch(w.Clock)
 }
 
 // Time is when a stamp was given. False: nobody watches, or there is no such stamp.
 func (r *Recorder) Time(at model.Stamp) (time.Duration, bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.time(at)
-}
-
-func (r *Recorder) time(at model.Stamp) (time.Duration, bool) {
-	if at < 1 || int64(at) > int64(len(r.times)) {
-		return 0, false
-	}
-	return r.times[at-1], true
-}
-
-// advance goes on to the next stamp, which is given now.
-func (r *Recorder) advance() {
-	r.stamp++
-	if r.watcher.Clock != nil {
-		r.times = append(r.times, r.watcher.Clock())
-	}
+	return r.stamps.Time(at)
 }
 
 // worked notes which ledger a session is at. The ledger of a create has no name before it succeeds.
@@ -124,7 +110,7 @@ func (r *Recorder) Unfinished() []Unfinished {
 			s = &Unfinished{Session: op.Client}
 			sessions[op.Client] = s
 		}
-		since, _ := r.time(op.Call)
+		since, _ := r.stamps.Time(op.Call)
 		s.Ops = append(s.Ops, Pending{Op: op, Since: since})
 	}
 	var list []Unfinished

@@ -3,11 +3,13 @@ package segments
 import (
 	"encoding/binary"
 	"sync"
+	"time"
 
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/message"
 	"lakebed/model"
 	"lakebed/workloads/agenda"
+	"lakebed/workloads/stamp"
 )
 
 // Topic is the name of the topic that clients use.
@@ -33,7 +35,7 @@ type Lab struct {
 
 	mutex   sync.Mutex
 	history model.SegmentHistory
-	stamp   model.Stamp
+	stamps  stamp.Clock
 	next    uint64 // message
 	epoch   int
 	open    map[int]*model.SegmentOp // operations under way, by number
@@ -67,16 +69,24 @@ func (l *Lab) Clock(now uint64) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if n := len(l.history.Clocks); n == 0 || l.history.Clocks[n-1].Time < now {
-		l.stamp++
-		l.history.Clocks = append(l.history.Clocks, model.SegmentClock{At: l.stamp, Time: now})
+		l.history.Clocks = append(l.history.Clocks, model.SegmentClock{At: l.stamps.Next(), Time: now})
 	}
+}
+
+// Watch has the lab keep the time of its stamps. It is to be called before the first operation.
+func (l *Lab) Watch(clock func() time.Duration) { l.stamps.Watch(clock) }
+
+// Time is when a stamp was given. False: nobody watches, or there is no such stamp.
+func (l *Lab) Time(at model.Stamp) (time.Duration, bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.stamps.Time(at)
 }
 
 func (l *Lab) begin(op model.SegmentOp) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
-	op.Call, op.Epoch = l.stamp, l.epoch
+	op.Call, op.Epoch = l.stamps.Next(), l.epoch
 	l.begun++
 	l.open[l.begun] = &op
 	return l.begun
@@ -90,8 +100,7 @@ func (l *Lab) end(token int, outcome model.SegmentOutcome, fill func(op *model.S
 		return // a crash has ended it
 	}
 	delete(l.open, token)
-	l.stamp++
-	op.Return, op.ReturnEpoch, op.Outcome = l.stamp, l.epoch, outcome
+	op.Return, op.ReturnEpoch, op.Outcome = l.stamps.Next(), l.epoch, outcome
 	if fill != nil {
 		fill(op)
 	}
@@ -103,14 +112,14 @@ func (l *Lab) end(token int, outcome model.SegmentOutcome, fill func(op *model.S
 func (l *Lab) Cut() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.stamp++
+	ended := l.stamps.Next()
 	for token := 1; token <= l.begun; token++ {
 		op := l.open[token]
 		if op == nil {
 			continue
 		}
 		delete(l.open, token)
-		op.Return, op.ReturnEpoch, op.Outcome = l.stamp, l.epoch, model.SegmentError
+		op.Return, op.ReturnEpoch, op.Outcome = ended, l.epoch, model.SegmentError
 		if op.Kind == model.SegmentAppend {
 			op.Outcome = model.SegmentUnknown
 		}
