@@ -20,6 +20,8 @@ const (
 
 var segmentKindNames = map[SegmentKind]string{SegmentAppend: "append", SegmentRead: "read", SegmentSeek: "seek", SegmentBounds: "bounds"}
 
+func (k SegmentKind) String() string { return segmentKindNames[k] }
+
 // SegmentOutcome says how an operation ended, as its client saw it.
 type SegmentOutcome uint8
 
@@ -32,6 +34,13 @@ const (
 	SegmentBeyond                 // read: Cursor is behind the next message to come
 	SegmentError                  // no answer
 )
+
+var segmentOutcomeNames = map[SegmentOutcome]string{
+	SegmentOK: "ok", SegmentRefused: "refused", SegmentUnknown: "unknown",
+	SegmentTrimmed: "trimmed", SegmentBeyond: "beyond", SegmentError: "error",
+}
+
+func (o SegmentOutcome) String() string { return segmentOutcomeNames[o] }
 
 // SegmentOp is one operation. Values are unique: no two messages share one.
 type SegmentOp struct {

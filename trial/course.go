@@ -25,9 +25,9 @@ type Course struct {
 	Accused    map[int][]int     // by finding: the operations that contradict each other
 	Metadata   []LedgerVersion   // of a cluster, in the order of the writes
 	Holdings   []HeldCopy        // of a cluster, where the bookies were asked at the end
-	// History is the cluster's, for other judges. Nil: the trial was of one bookie.
+	// History is the cluster's, for other judges. Nil: the trial was of one bookie, or of another store.
 	History *model.ClusterHistory
-	// BookieHistory is that of the one bookie. Nil: the trial was of a cluster.
+	// BookieHistory is that of the one bookie. Nil: the trial was of something else.
 	BookieHistory *model.History
 }
 

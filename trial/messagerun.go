@@ -23,6 +23,9 @@ func newMessageRun(o Options) *messageRun {
 	t := &messageRun{single: newSingle(o, brokerNode), config: drawCommitLog(s, o.draw("commitlog"))}
 	t.boot = t.process
 	t.lab = messages.NewLab(drawMessageMix(s, &t.config, o.draw("mix")), t.agenda)
+	if o.Course != nil {
+		t.lab.Watch(t.world.Elapsed)
+	}
 	t.node.Disk(commitlog.StoreVolume)
 	t.node.OnExit(t.exited)
 	t.arm(s.messageShape())
@@ -111,7 +114,11 @@ func (t *messageRun) runAll() Result {
 	world := t.runWorld(t.heal)
 	mode := t.promised()
 	durable := mode == commitlog.FlushAlways || mode == commitlog.FlushGroup
-	t.judge(world, model.CheckMessages(t.lab.History(durable, t.config.AckAfterDispatch)))
+	history := t.lab.History(durable, t.config.AckAfterDispatch)
+	t.judge(world, model.CheckMessages(history))
+	if t.options.Course != nil {
+		t.tellCourse(toldMessages(history), t.lab.Time)
+	}
 	r := t.result(world, []string{commitlog.StoreVolume})
 	r.Operations, r.Answers = t.lab.Operations(), t.lab.Answers()
 	return r

@@ -35,6 +35,9 @@ func newSegments(o Options) *segmentsRun {
 	t := &segmentsRun{single: newSingle(o, segmentsNode), drawn: drawSegments(&o.Scenario, o.draw("segments"))}
 	t.boot = t.process
 	t.lab = segments.NewLab(t.drawn.mix, t.drawn.partitions, t.agenda)
+	if o.Course != nil {
+		t.lab.Watch(t.world.Elapsed)
+	}
 	keep := t.drawn.topic.Retention
 	t.lab.Retention(uint64(keep.Period/timeUnit), keep.BytesMax > 0)
 	for _, v := range t.drawn.config.Volumes {
@@ -177,7 +180,11 @@ func (t *segmentsRun) lookAtReturn(store *seglog.Store) {
 // runAll lets the world run, and asks the checkers.
 func (t *segmentsRun) runAll() Result {
 	world := t.runWorld(t.heal)
-	t.judge(world, model.CheckSegments(t.lab.History()))
+	history := t.lab.History()
+	t.judge(world, model.CheckSegments(history))
+	if t.options.Course != nil {
+		t.tellCourse(toldSegments(history), t.lab.Time)
+	}
 	r := t.result(world, t.drawn.config.Volumes)
 	r.Operations, r.Answers = t.lab.Operations(), t.lab.Answers()
 	return r

@@ -107,7 +107,7 @@ func rounded(d time.Duration) string { return d.Round(time.Millisecond).String()
 
 // makeLanes puts clients above what they use, so that a request runs down the page.
 func (b *builder) makeLanes() {
-	roles := []string{"client", "metadata", "bookie"}
+	roles := []string{"client", "metadata", "bookie", "store"}
 	for _, role := range roles {
 		for _, name := range b.Course.Nodes {
 			if roleOf(name) == role {
@@ -124,6 +124,8 @@ func roleOf(node string) string {
 		return "bookie"
 	case node == "metadata":
 		return "metadata"
+	case node == "store" || node == "broker":
+		return "store"
 	}
 	return "client"
 }

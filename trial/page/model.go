@@ -66,7 +66,7 @@ type Fault struct {
 // Lane is a node.
 type Lane struct {
 	Name string `json:"name"`
-	Role string `json:"role"` // client, metadata, bookie
+	Role string `json:"role"` // client, metadata, bookie, store: of one node's log, its clients in its process
 	Away []Span `json:"away,omitempty"`
 }
 

@@ -42,7 +42,7 @@
     faultsAt = y;
     y += Math.max(faultRows.count, 1) * (BAR + 2) + 8;
     lanes.forEach((lane, i) => {
-      const bars = depth[i].operation * (BAR + 1), disk = lane.role === "bookie" ? BAR + 4 : 0;
+      const bars = depth[i].operation * (BAR + 1), disk = lane.role === "bookie" || lane.role === "store" ? BAR + 4 : 0;
       layout[i] = { top: y, bars: y + 4, mark: y + 6 + bars, wire: y + 12 + bars, disk: y + 20 + bars, height: 26 + bars + disk };
       y += layout[i].height + 3;
     });

@@ -129,6 +129,42 @@ func TestViolationIsExplained(t *testing.T) {
 	}
 }
 
+// Goal: a violation of a store on one node has a page: its clients' operations and its disks are on one lane, and porcupine is
+// not asked. Those that the
+// findings name are in question.
+func TestStoresOnOneNodeHavePages(t *testing.T) {
+	for scenario, kinds := range map[string][]string{"segments-canary": {"append", "read"}, "commitlog-canary": {"send", "pull"}} {
+		m := watched(t, scenario, 1, DefaultLimits())
+		p := m.page
+		if !p.Failed || len(p.Lanes) != 1 || p.Lanes[0].Role != "store" {
+			t.Errorf("%s: %s, lanes %+v", scenario, p.Sentence, p.Lanes)
+		}
+		shown := map[string]int{}
+		for _, e := range p.Events {
+			shown[string(e.Kind)]++
+			for _, kind := range kinds {
+				if e.Kind == KindOperation && strings.Contains(e.Text, ": "+kind+" ") {
+					shown[kind]++
+				}
+			}
+		}
+		for _, kind := range append(kinds, string(KindDisk), string(KindSync), string(KindFault)) {
+			if shown[kind] == 0 {
+				t.Errorf("%s: no %s in %v", scenario, kind, shown)
+			}
+		}
+		if len(p.Accused) == 0 {
+			t.Errorf("%s: no operation is named by %+v", scenario, p.Findings)
+		}
+		if picture, err := p.Search(m.source.Course); picture != nil || err != nil {
+			t.Errorf("%s: porcupine shows %d bytes, %v", scenario, len(picture), err)
+		}
+		if err := p.WriteHTML(&bytes.Buffer{}); err != nil {
+			t.Errorf("%s: %v", scenario, err)
+		}
+	}
+}
+
 // Goal: a fault that fired has a bar on the lanes, from when it fired until it or all faults ended.
 func TestFiredFaultsHaveBars(t *testing.T) {
 	m := watched(t, "cluster", 3, DefaultLimits())

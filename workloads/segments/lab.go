@@ -104,7 +104,7 @@ func (l *Lab) end(token int, outcome model.SegmentOutcome, fill func(op *model.S
 	if fill != nil {
 		fill(op)
 	}
-	l.answers[kinds[op.Kind]+" "+outcomes[outcome]]++
+	l.answers[op.Kind.String()+" "+outcome.String()]++
 	l.history.Ops = append(l.history.Ops, *op)
 }
 
@@ -123,7 +123,7 @@ func (l *Lab) Cut() {
 		if op.Kind == model.SegmentAppend {
 			op.Outcome = model.SegmentUnknown
 		}
-		l.answers[kinds[op.Kind]+" cut"]++
+		l.answers[op.Kind.String()+" cut"]++
 		l.history.Ops = append(l.history.Ops, *op)
 	}
 }
@@ -139,15 +139,6 @@ func (l *Lab) Operations() int64 { return int64(l.begun) }
 
 // Answers counts outcomes, by "kind outcome".
 func (l *Lab) Answers() map[string]int64 { return l.answers }
-
-var kinds = map[model.SegmentKind]string{
-	model.SegmentAppend: "append", model.SegmentRead: "read", model.SegmentSeek: "seek", model.SegmentBounds: "bounds",
-}
-
-var outcomes = map[model.SegmentOutcome]string{
-	model.SegmentOK: "ok", model.SegmentRefused: "refused", model.SegmentUnknown: "unknown",
-	model.SegmentTrimmed: "trimmed", model.SegmentBeyond: "beyond", model.SegmentError: "error",
-}
 
 // draft is a message to be sent.
 type draft struct {
