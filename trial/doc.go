@@ -18,12 +18,6 @@
 // directory, is started again; one that refuses its directories (ErrCorrupt, ErrCookie) has a reason only if the plan
 // damaged media.
 //
-// # Commit logs
-//
-// A scenario with a [commitlog] section has one commit log on the node "broker", and producers and consumers in its process.
-// The course is the same. In the end log, queues and key index are compared with each other, and the history goes to
-// model.CheckMessages. Nothing damages media there: a store that calls its files damaged is wrong.
-//
 // # Clusters
 //
 // A scenario with a [cluster] section has a metadata store (package oracle, which uses all freedom of the contract),
@@ -78,6 +72,13 @@
 //   - The history goes to model.CheckSegments. In a mode that does not sync before it acknowledges, every end of the process
 //     and every failure begins an epoch, from which a prefix must be left.
 //   - journal_sync names the sync mode, and then the promise is that of a store that syncs, as the canary needs it.
+//
+// # Commit logs
+//
+// A scenario with a [commitlog] section has one commit log on the node "broker", and producers and consumers in its process.
+// The course is that of a segment log, but that a store goes down as soon as the world is healed. In the end log, queues and
+// key index are compared with each other, and the history goes to model.CheckMessages. Nothing damages media there: a store
+// that calls its files damaged is wrong.
 //
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

@@ -114,7 +114,8 @@ draws one.
 A trial is of one bookie, or of a cluster: a hostile metadata store, an ensemble of bookies with some to spare, and
 clients that write, tail, read, take each other's ledgers away and delete them, each on a node of its own. The seed draws
 shape, sizes, timeouts, network, disks and the plan of faults. When the work is over a core that suffices is healed, and a
-new client must get back all that was ever acknowledged.
+new client must get back all that was ever acknowledged. Or it is of a segment log or a commit log on one node, with its
+clients in its process.
 
 One seed in twenty runs twice, in another process, and must give the same trace, disks and verdict. Canaries, which
 break their promise by an ordinary wrong setting, must be caught. A campaign of 300 seeds or more of the default mix
