@@ -44,7 +44,7 @@ type Queue struct {
 	above []host.Dir // the directories that hold dir's name, and those of its parents
 	files *openfiles.Cache
 	owner string // in the cache
-	units int64 // in a file
+	units int64  // in a file
 
 	mutex   host.Mutex
 	arrived host.Cond // made when somebody waits; see Wait
@@ -66,7 +66,7 @@ type Options struct {
 	Above     []host.Dir // synced when the queue writes its first file: the parents of Dir, nearest first
 	Files     *openfiles.Cache
 	Owner     string // tells the queue's files from others in Files
-	FileUnits int64 // mappedFileSizeConsumeQueue / 20
+	FileUnits int64  // mappedFileSizeConsumeQueue / 20
 	State     State
 }
 
