@@ -64,6 +64,7 @@ type member struct {
 	limbo   bool // it has been in doubt about what it lost
 	broken  bool // it belongs to the rest that is not healed
 	serving bool
+	early   bool // its process began while faults still fired
 	scrub   *scrubWatch
 }
 
@@ -167,6 +168,7 @@ func (c *cluster) start(name string) {
 	}
 	for _, m := range c.bookies {
 		if m.node == n && !m.refused && !m.broken && c.phase != closing {
+			m.early = c.phase < finishing
 			n.Start(func(h host.Host) error { return c.bootBookie(h, m) })
 		}
 	}
@@ -217,6 +219,7 @@ func (c *cluster) bookieExited(m *member, err error, crashed bool) {
 	if crashed {
 		c.bookieCrashed(m)
 	}
+	failedStart := m.early && !m.serving
 	m.serving = false
 	c.noteDamage()
 	if err != nil && bookie.IsRefusal(err) {
@@ -224,6 +227,8 @@ func (c *cluster) bookieExited(m *member, err error, crashed bool) {
 		return
 	}
 	switch {
+	case c.phase == closing && failedStart:
+		c.closed(m, nil) // a fault has met its start, whose end took longer than the healed world had to do
 	case c.phase == closing:
 		c.closed(m, err)
 	case !crashed && err != nil && c.phase != done:
