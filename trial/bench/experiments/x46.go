@@ -38,7 +38,7 @@ func measureLACRules(ctx context.Context, r *run) error {
 	c.sample(count(figureIllegal, reports.LowerBetter), float64(right.Answers[answerIllegal]))
 
 	wrong := r.group("Wrong rules", "Schedules until a checker reports: a loss for the highest watermarks, a stall for the contiguous ones.")
-	steps := either(r, []int64{20, 180, 1_800, 98_000}, []int64{20})
+	steps := either(r, []int64{20, 180, 1_800, 98_000}, []int64{20, 180}) // the first is about the median of the highest
 	hunts := either(r, 5, 1)
 	if err := r.hunts(ctx, wrong.cell(cellHighest, "rule", "highest watermarks"), hunt{armHighest, losses(), steps}, hunts); err != nil {
 		return err
