@@ -107,6 +107,9 @@ func TestAFullLineIsNoFailureOfTheBookie(t *testing.T) {
 // TestAHungBookieIsReplacedInACrowd: the line to it is full of others' entries, so that a writer may have none on the wire.
 // It still learns in time that nothing moves.
 func TestAHungBookieIsReplacedInACrowd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	var stalled int64
 	for seed := range uint64(12) {
 		c := newCluster(t, seed, sim.LAN(), 4)
@@ -185,6 +188,9 @@ func takeOver(h host.Host, one *client.Client) error {
 // TestASlowBookieSlowsOnlyThoseWhoNeedIt: it answers, so it is not replaced, and the line to it is long. The bytes in that line are
 // counted, but are never so many that a writer to other bookies waits for them.
 func TestASlowBookieSlowsOnlyThoseWhoNeedIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	const crowded, wanted = 16, 2000 // alone, a writer stores 20,000 entries a second
 	for seed := range uint64(4) {
 		c := newCluster(t, seed, sim.LAN(), 4)

@@ -51,6 +51,9 @@ func printed(t *testing.T, r *Report) string {
 
 // TestEveryRelationHoldsInSimulatedWorlds: with killed bookies and without, and each was tried that can be.
 func TestEveryRelationHoldsInSimulatedWorlds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	r := run(t, Options{Seed: 1, Seeds: 2})
 	if !r.OK() {
 		t.Error(printed(t, r))
@@ -106,6 +109,9 @@ func flipped(_ sameness.Name, e ledger.EntryID, p []byte) []byte {
 // TestADifferenceUnderOneRelationIsThatRelationsAlone: one byte that differs under one configuration breaks its relation, no
 // other, and the report says how to see it again.
 func TestADifferenceUnderOneRelationIsThatRelationsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	o := Options{Relations: find(t, "striped", "flush-early", "mac"), Seed: 2, Seeds: 1}
 	for _, name := range []Name{"striped", "flush-early"} {
 		o.twist = func(tried Name) sameness.Twist {
@@ -128,6 +134,9 @@ func TestADifferenceUnderOneRelationIsThatRelationsAlone(t *testing.T) {
 // TestADefectOfAllConfigurationsIsFound: where all differ alike no relation is broken, but the unchanged run is held against
 // the script.
 func TestADefectOfAllConfigurationsIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	r := run(t, Options{
 		Relations: find(t, "striped"), Seed: 2, Seeds: 1,
 		twist: func(Name) sameness.Twist { return flipped },
@@ -149,6 +158,9 @@ func TestAWorldThatDoesNotEndIsABrokenRelation(t *testing.T) {
 // TestRelationsChangeWhatTheySay: names are unique, every one changes something and has a reason, and scripts that they
 // make have one outcome, whatever is drawn.
 func TestRelationsChangeWhatTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	seen := map[Name]bool{Unchanged: true}
 	var drawn []string
 	for seed := range uint64(4) {
@@ -194,6 +206,9 @@ func TestRelationsChangeWhatTheySay(t *testing.T) {
 
 // TestReportsRepeat: the same options give the same report, to the byte.
 func TestReportsRepeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	var texts []string
 	for range 2 {
 		r := run(t, Options{Relations: find(t, "busy", "striped"), Seed: 3, Seeds: 1})

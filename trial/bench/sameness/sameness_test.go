@@ -129,6 +129,9 @@ func TestPlantedDifferencesAreReported(t *testing.T) {
 
 // TestDrawnWorkloadsEndAsTheyMust: what Expected says of scripts that nobody chose is what simulated worlds end in.
 func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	for seed := range uint64(12) {
 		s := Draw(seed, true)
 		want, err := s.Expected()
@@ -148,6 +151,9 @@ func TestDrawnWorkloadsEndAsTheyMust(t *testing.T) {
 // TestDrawnScriptsLeaveSomethingToCompare: most ledgers end closed and hold entries, whether bookies are killed or not; an
 // earlier draw deleted nearly all of them, and what was compared was that nothing was left.
 func TestDrawnScriptsLeaveSomethingToCompare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("in worlds only, where the race detector is blind")
+	}
 	for _, kills := range []bool{false, true} {
 		count := map[string]int{}
 		for seed := range uint64(8) {
