@@ -19,7 +19,8 @@
 //     the worker said last is kept; the other trials of its batch are run by its successor.
 //   - One seed in twenty, and the first few of each kind of failure, run twice, in another process where there is one;
 //     the first failure of each kind a third time, in a third process where there is one. If anything differs (trace,
-//     disks, verdict), that is the gravest failure: nothing else can be trusted until it is mended. It is bisected to the first event that differs.
+//     disks, verdict), that is the gravest failure: nothing else can be trusted until it is mended. It is bisected to the
+//     first event that differs.
 //   - A canary scenario, which breaks its promise by an ordinary wrong setting, must be caught. Otherwise the campaign
 //     has proved that it can pass, and no more.
 //   - The rare states that the catalogue requires must each have been reached, or the campaign is weak.
