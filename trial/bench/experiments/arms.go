@@ -22,18 +22,22 @@ const (
 // arm is a scenario with one setting changed.
 type arm struct {
 	name, of, about string
-	change          func(*trial.Cluster)
+	change          func(*trial.Scenario)
 }
 
 func arms() []arm {
-	return []arm{
+	all := []arm{
 		{armHighest, "cluster", "The LAC is made of the highest entry that each bookie has (C-1, first reading).",
-			func(c *trial.Cluster) { c.LACRule = "highest" }},
+			func(s *trial.Scenario) { s.Cluster.LACRule = "highest" }},
 		{armContiguous, "cluster", "The LAC is made of the entry up to which each bookie has everything (C-1, second reading).",
-			func(c *trial.Cluster) { c.LACRule = "contiguous" }},
+			func(s *trial.Scenario) { s.Cluster.LACRule = "contiguous" }},
 		{armUnfenced, "cluster-fences", "Recovery reads do not fence (bookkeeper#2614).",
-			func(c *trial.Cluster) { c.UnfencedRecovery = true }},
+			func(s *trial.Scenario) { s.Cluster.UnfencedRecovery = true }},
 	}
+	for _, a := range mediaArms() {
+		all = append(all, arm{a.name(), a.of, a.about(), a.change})
+	}
+	return all
 }
 
 // Catalogue is what campaigns of experiments run: the scenarios of package trial and the arms. It is what a worker serves.
@@ -44,9 +48,12 @@ func Catalogue() campaign.Catalogue {
 		if err != nil {
 			panic(err) // held by a test
 		}
-		cluster := *s.Cluster
-		a.change(&cluster)
-		s.Name, s.About, s.Cluster, s.Weight = a.name, a.about, &cluster, 0
+		if s.Cluster != nil {
+			cluster := *s.Cluster
+			s.Cluster = &cluster
+		}
+		a.change(&s)
+		s.Name, s.About, s.Weight = a.name, a.about, 0
 		c.Scenarios = append(c.Scenarios, s)
 	}
 	return c

@@ -23,7 +23,7 @@
 //
 // # Campaigns
 //
-// are campaigns of trials over scenarios of this package's own (arms.go): those of package trial
+// are campaigns of trials over scenarios of this package's own (arms.go): those of package trial
 // and others with one setting changed. Worker processes call Serve. Every history of a cluster is also judged by porcupine,
 // ledger by ledger, where the ledger is small enough for a search, beside trial's own checkers.
 //

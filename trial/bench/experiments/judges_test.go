@@ -266,6 +266,55 @@ func TestSurvivorsDecideMutations(t *testing.T) {
 	}
 }
 
+func TestViolationsDecideMedia(t *testing.T) {
+	campaigned := func(figure string, v float64) *made {
+		m := &made{}
+		for i, a := range mediaArms() {
+			for name, usual := range map[string]float64{figureSeeds: mediaSeeds, figureViolations: 0, figureDiffering: 0, figureFelt: 9} {
+				if name == figure && i == 0 {
+					usual = v
+				}
+				m.put(a.name(), name, usual)
+			}
+		}
+		for i, id := range uncheckedDefects(false) {
+			missed := 0.0
+			if figure == figureMissed && i == 0 {
+				missed = v
+			}
+			m.put(defectCell(id), figureMissed, missed)
+		}
+		return m
+	}
+	hold(t, judgeMedia,
+		judged{"clean", reports.Confirmed, campaigned("", 0)},
+		judged{"a violation", reports.Refuted, campaigned(figureViolations, 1)},
+		judged{"two runs differ", reports.Refuted, campaigned(figureDiffering, 1)},
+		judged{"few seeds", reports.Undecided, campaigned(figureSeeds, 5)},
+		judged{"nothing felt", reports.Undecided, campaigned(figureFelt, 0)},
+		judged{"blind", reports.Undecided, campaigned(figureMissed, 1)},
+	)
+}
+
+func TestWhatIsLeftDecidesShrinking(t *testing.T) {
+	shrunk := func(faults, operations, alike float64, leftOut int) *made {
+		m := &made{}
+		for _, d := range defects.All()[leftOut:] {
+			c := defectCell(d.ID)
+			m.put(c, figureFaultsLeft, faults).put(c, figureOperationsLeft, operations).put(c, figureMinimal, 1).
+				put(c, figureReplays, 10).put(c, figureAlike, alike)
+		}
+		return m
+	}
+	hold(t, judgeShrinking,
+		judged{"small", reports.Confirmed, shrunk(5, 8, 10, 0)},
+		judged{"many faults", reports.Refuted, shrunk(6, 8, 10, 0)},
+		judged{"many operations", reports.Refuted, shrunk(5, 9, 10, 0)},
+		judged{"not alike", reports.Refuted, shrunk(5, 8, 9, 0)},
+		judged{"one is missing", reports.Undecided, shrunk(1, 1, 10, 1)},
+	)
+}
+
 func TestDifferingTracesDecideDeterminism(t *testing.T) {
 	compared := func(trials, differing float64) *made {
 		m := &made{}

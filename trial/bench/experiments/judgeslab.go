@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"fmt"
 	"strings"
 
 	"lakebed/reports"
@@ -11,6 +12,7 @@ import (
 // Bounds of the verdicts on the laboratory itself. A run that has less decides nothing.
 const (
 	mutationHunts   = 5   // of each defect
+	mediaSeeds      = 500 // of each kind of fault
 	determinismMin  = 100 // trials a setting
 	sameMachinesMin = 2   // clusters on this machine: in one process, and of processes
 )
@@ -70,6 +72,44 @@ func judgeMutations(r *reports.Result) reports.Verdict {
 	case hunted > 0:
 		j.support("%d defects, each caught in every hunt; the slowest median is %s schedules, of %s", hunted, short(slowest), slowestID)
 	}
+	return j.verdict()
+}
+
+// judgeMedia: no arm has a violation, each felt its kind, and every bug that skips a check is seen.
+func judgeMedia(r *reports.Result) reports.Verdict {
+	var j judgement
+	sums := map[string]float64{}
+	for _, a := range mediaArms() {
+		found := map[string]float64{}
+		for _, name := range []string{figureSeeds, figureViolations, figureDiffering, figureFelt} {
+			f, ok := j.figureOf(r, a.name(), name)
+			if !ok {
+				return j.verdict()
+			}
+			found[name] = total(&f)
+			sums[name] += found[name]
+		}
+		switch {
+		case found[figureSeeds] < mediaSeeds:
+			j.incomplete("%s seeds of %s, and it takes %d", short(found[figureSeeds]), a.name(), mediaSeeds)
+		case found[figureFelt] == 0:
+			j.leaveOpen("%s never felt its fault", a.name())
+		}
+	}
+	j.none(figureViolations, sums[figureViolations])
+	j.none(figureDiffering, sums[figureDiffering])
+	caught := 0
+	for _, id := range uncheckedDefects(false) {
+		missed, ok := j.figureOf(r, defectCell(id), figureMissed)
+		switch {
+		case ok && total(&missed) > 0:
+			j.leaveOpen("%s survived a hunt: the arms may be blind", id)
+		case ok:
+			caught++
+		}
+	}
+	j.support("%d arms, %s seeds, %s faults of their kinds; %d bugs that skip a check were caught in each hunt",
+		len(mediaArms()), short(sums[figureSeeds]), short(sums[figureFelt]), caught)
 	return j.verdict()
 }
 
@@ -151,4 +191,47 @@ func (j *judgement) sameLedgers(r *reports.Result, clusters int) {
 	case fewest < most || most == 0:
 		j.incomplete("%s ledgers were compared in one cluster, and %s in another", short(fewest), short(most))
 	}
+}
+
+// judgeShrinking: half of all failing trials are small, and each fails alike whenever it is run again.
+func judgeShrinking(r *reports.Result) reports.Verdict {
+	var j judgement
+	var faults, operations []float64
+	minimal, missing, all := 0, 0, defects.All()
+	for _, d := range all {
+		found := map[string]float64{}
+		c, ok := r.Cell(defectCell(d.ID))
+		if !ok {
+			missing++
+			continue
+		}
+		for _, name := range []string{figureFaultsLeft, figureOperationsLeft, figureMinimal, figureReplays, figureAlike} {
+			f, ok := c.Figure(name)
+			if !ok {
+				j.leaveOpen("%s of %s was not measured", name, d.ID)
+			}
+			found[name] = f.Value
+		}
+		faults, operations = append(faults, found[figureFaultsLeft]), append(operations, found[figureOperationsLeft])
+		if found[figureMinimal] > 0 {
+			minimal++
+		}
+		if found[figureAlike] < found[figureReplays] || found[figureReplays] == 0 {
+			j.refute("%s of %s replays of %s fail alike", short(found[figureAlike]), short(found[figureReplays]), d.ID)
+		}
+	}
+	if missing > 0 {
+		j.incomplete("%d of the %d defects of the catalogue have no small trial", missing, len(all))
+	}
+	if len(faults) == 0 {
+		return j.verdict()
+	}
+	said := fmt.Sprintf("%d trials made small: median %s faults and %s operations; in %d nothing can go",
+		len(faults), short(reports.Median(faults)), short(reports.Median(operations)), minimal)
+	if reports.Median(faults) > smallFaults || reports.Median(operations) > smallOperations {
+		j.refute("%s", said)
+	} else {
+		j.support("%s", said)
+	}
+	return j.verdict()
 }

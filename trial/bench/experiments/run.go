@@ -30,9 +30,11 @@ func programs() map[ID]experiment {
 		"X-49": {measure: measureFencing, judge: judgeFencing},
 		"X-70": {measure: measureLinearizable, judge: judgeCampaign},
 		"X-71": {measure: measureDurability, judge: judgeCampaign},
+		"X-72": {measure: measureMedia, judge: judgeMedia},
 		"X-73": {measure: measureMutations, judge: judgeMutations},
 		"X-74": {measure: measureDeterminism, judge: judgeDeterminism},
 		"X-75": {measure: measureSameness, judge: judgeSameness},
+		"X-76": {measure: measureShrinking, judge: judgeShrinking},
 	}
 }
 

@@ -111,11 +111,34 @@ func TestLinearizableRuns(t *testing.T) {
 
 func TestDurabilityRuns(t *testing.T) { quickly(t, "X-71", Program{}) }
 
+// TestMediaRuns: each arm feels its kind of fault within a few seeds.
+func TestMediaRuns(t *testing.T) {
+	r := quickly(t, "X-72", Program{})
+	for _, a := range mediaArms() {
+		if value(t, r, a.name(), figureFelt) == 0 {
+			t.Errorf("%s has felt no %s", a.name(), a.felt)
+		}
+	}
+}
+
 func TestMutationsRun(t *testing.T) {
 	r := quickly(t, "X-73", Program{})
 	for _, id := range quickDefects() {
 		if value(t, r, defectCell(id), figureMissed) > 0 {
 			t.Errorf("%s was not caught", id)
+		}
+	}
+}
+
+// TestShrinkingRuns: the trials that showed two planted bugs are smaller than they were, and fail alike.
+func TestShrinkingRuns(t *testing.T) {
+	r := quickly(t, "X-76", Program{})
+	for _, id := range []string{"no-sync", "batch-past-lac"} {
+		if value(t, r, defectCell(id), figureOperationsLeft) >= value(t, r, defectCell(id), figureOperationsBefore) {
+			t.Errorf("%s did not become smaller", id)
+		}
+		if value(t, r, defectCell(id), figureAlike) != value(t, r, defectCell(id), figureReplays) {
+			t.Errorf("%s does not fail alike", id)
 		}
 	}
 }
