@@ -51,7 +51,7 @@ func measureShrinking(ctx context.Context, r *run) error {
 			return err
 		}
 		g := r.group(groupShrunk, fmt.Sprintf(
-			"Each within %s by the clock, with one processor, %d side by side. Nothing can go: 1 where a last pass has found each fault and operation needed, 0 where the time ran out before.",
+			"Each within %s of processor time, %d side by side. Nothing can go: 1 where a last pass has found each fault and operation needed, 0 where the time ran out before.",
 			budget, r.Workers))
 		for i := range table.Defects {
 			r.sampleShrunk(g, &table.Defects[i])
@@ -85,5 +85,5 @@ func (r *run) sampleShrunk(g *group, row *defects.ShrinkRow) {
 		c.sample(count(f.name, f.better), float64(f.value))
 	}
 	c.sample(count(figureMinimal, reports.HigherBetter), minimal)
-	c.sample(quantity{figureShrinkTime, "s", reports.ClockWall, reports.LowerBetter}, row.Seconds)
+	c.sample(quantity{figureShrinkTime, "s", reports.ClockCPU, reports.LowerBetter}, row.CPUSeconds)
 }
