@@ -10,6 +10,12 @@ import (
 func (r *Result) Markdown(w io.Writer) error {
 	m := &markdown{w: w}
 	m.line("## %s\n", plain(r.heading()))
+	m.body(r)
+	return m.err
+}
+
+// body is a result without its heading.
+func (m *markdown) body(r *Result) {
 	if r.Verdict != nil {
 		m.line("**%s**: %s\n", capital(string(r.Verdict.Word)), plain(r.Verdict.Reason))
 	} else {
@@ -42,13 +48,18 @@ func (r *Result) Markdown(w io.Writer) error {
 	for _, note := range r.Notes {
 		m.line("- Note: %s", plain(note))
 	}
-	return m.err
 }
 
-// MarkdownAll writes several results as one document.
+// MarkdownAll writes several results as one document. The title of one alone is the document's.
 func MarkdownAll(w io.Writer, results []Result) error {
 	if _, err := fmt.Fprintf(w, "# %s\n", plain(pageTitle(results))); err != nil {
 		return err
+	}
+	if len(results) == 1 {
+		m := &markdown{w: w}
+		m.line("")
+		m.body(&results[0])
+		return m.err
 	}
 	for i := range results {
 		if _, err := fmt.Fprintln(w); err != nil {

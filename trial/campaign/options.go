@@ -113,6 +113,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("%w: a campaign needs an end: a number of seeds, a time, or both", ErrUsage)
 	case o.Seeds > math.MaxInt64-shardsMax:
 		return fmt.Errorf("%w: %d seeds are more than any campaign can run", ErrUsage, o.Seeds)
+	case o.Seeds > 0 && o.Seed > math.MaxUint64-uint64(o.Seeds):
+		return fmt.Errorf("%w: there are fewer than %d seeds from %d on: the last is 2^64-1", ErrUsage, o.Seeds, o.Seed)
 	case o.Workers > workersMax:
 		return fmt.Errorf("%w: %d workers are more than the %d that a campaign starts on one machine; spread it with shards", ErrUsage, o.Workers, workersMax)
 	case o.Workers > 0 && len(o.WorkerCommand) == 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -246,6 +247,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"no end":           func(o *Options) { o.Seeds = 0 },
 		"negative seeds":   func(o *Options) { o.Seeds = -1 },
+		"past the last":    func(o *Options) { o.Seed = math.MaxUint64 - 5 },
 		"negative time":    func(o *Options) { o.Time = -1 },
 		"negative workers": func(o *Options) { o.Workers = -1 },
 		"no command":       func(o *Options) { o.WorkerCommand = nil },
