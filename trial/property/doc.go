@@ -40,6 +40,8 @@
 //     makes what is left simpler: it ends with a few faults and operations, as simrun shrink does.
 //   - Plans stay within what the promises survive. A test fails only if the engine breaks one.
 //   - The same draws give the same trial.
+//   - A failing trial of a scenario that the test has not changed is kept in the directory "failures" beside the test, the
+//     smallest in the end, as a case that "simrun replay" takes: with --html it is one page that shows what happened.
 //
 // # What it does not promise
 //
@@ -60,7 +62,12 @@
 //
 //	[rapid] failed after 81 tests: seed 2 of bookie with 1 fault and 1 operation: violation
 //
-// followed by what the checkers say and by the draws that are left: the fault and the operation. Not every bug is seen by
+// followed by what the checkers say, by where the trial is kept, and by the draws that are left: the fault and the operation.
+// In the clone,
+//
+//	go run ./cmd/simrun replay PATH/TO/mine/failures/TestNothingAcknowledgedIsLost.json --html failure.html
+//
+// draws it. Not every bug is seen by
 // every test; "simrun defects --list" has more than a hundred. Without the overlay the variable would switch nothing on:
 // Run then fails and says so.
 package property

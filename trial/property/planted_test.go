@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lakebed/trial"
+	"lakebed/trial/campaign"
 	"lakebed/trial/defects"
 	"lakebed/trial/defects/defect"
 	"lakebed/trial/property"
@@ -84,7 +85,8 @@ func build(t *testing.T, directory, plan string) (program string) {
 
 // run runs the tests of a module with a planted bug, none if its name is empty.
 func run(program, bug string) (output string, passed bool) {
-	command := exec.CommandContext(context.Background(), program, "-rapid.seed=1", "-rapid.checks=400", "-rapid.shrinktime=1s", "-rapid.nofailfile")
+	command := exec.CommandContext(context.Background(), program, "-rapid.seed=1", "-rapid.checks=400", "-rapid.shrinktime=1s")
+	command.Dir = filepath.Dir(program)
 	command.Env = append(os.Environ(), defect.Variable+"="+bug)
 	text, err := command.CombinedOutput()
 	return string(text), err == nil
@@ -118,6 +120,25 @@ func TestTheDocumentedTestFailsOnAPlantedBugAndShrinks(t *testing.T) {
 	nOperations, _ := strconv.Atoi(left[2])
 	if nFaults > 5 || nOperations > 8 {
 		t.Errorf("%d faults and %d operations are left", nFaults, nOperations)
+	}
+	checkKept(t, root, plan, filepath.Join(filepath.Dir(program), property.FailuresDirectory, "TestNothingAcknowledgedIsLost.json"))
+}
+
+// checkKept runs the trial that a failing test has kept once more, in the program that has the bug.
+func checkKept(t *testing.T, root, plan, file string) {
+	t.Helper()
+	c, err := campaign.ReadCase(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Defect != plantedBug || c.Reduction == nil || len(c.Reduction.Operations) > 8 {
+		t.Errorf("the kept case: defect %q, reduction %+v", c.Defect, c.Reduction)
+	}
+	command := exec.CommandContext(t.Context(), "go", "run", "-overlay", plan, "./cmd/simrun", "replay", file)
+	command.Dir, command.Env = root, append(os.Environ(), defect.Variable+"="+plantedBug)
+	text, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(text), c.Result.Findings[0].Checker) {
+		t.Errorf("the kept case does not fail again: %v\n%s", err, text)
 	}
 }
 

@@ -2,8 +2,11 @@ package property
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,6 +14,7 @@ import (
 
 	"lakebed/faults"
 	"lakebed/trial"
+	"lakebed/trial/campaign"
 	"lakebed/trial/defects/defect"
 	"lakebed/workloads/agenda"
 )
@@ -67,9 +71,36 @@ func Run(t *rapid.T, o trial.Options) trial.Result {
 	for _, f := range r.Findings {
 		told = append(told, f.Checker+": "+f.Signature+"\n"+f.Text)
 	}
-	t.Fatalf("seed %d of %s with %s and %s: %s\n%s", o.Seed, o.Scenario.Name, counted(len(o.Plan.Elements), "fault"),
-		counted(len(o.Reduction.Operations), "operation"), r.Verdict, strings.Join(told, "\n"))
+	t.Fatalf("seed %d of %s with %s and %s: %s\n%s%s", o.Seed, o.Scenario.Name, counted(len(o.Plan.Elements), "fault"),
+		counted(len(o.Reduction.Operations), "operation"), r.Verdict, strings.Join(told, "\n"), keep(t.Name(), &o, &r))
 	return r
+}
+
+// FailuresDirectory is where failing trials are kept, beside the test. The last one is the smallest.
+const FailuresDirectory = "failures"
+
+// keep writes a failing trial as a case for simrun, and says where. rapid's own files hold draws, which only the test
+// understands. With -rapid.nofailfile there are none of either. A scenario that the test has changed cannot be kept: a case
+// names its scenario.
+func keep(test string, o *trial.Options, r *trial.Result) (said string) {
+	if none := flag.Lookup("rapid.nofailfile"); none != nil && none.Value.String() == "true" {
+		return ""
+	}
+	if known, err := trial.Find(o.Scenario.Name); err != nil || !reflect.DeepEqual(known, o.Scenario) {
+		return ""
+	}
+	file := filepath.Join(FailuresDirectory, strings.ReplaceAll(test, "/", "-")+".json")
+	err := os.MkdirAll(FailuresDirectory, 0o755)
+	if err == nil {
+		err = campaign.WriteCase(file, campaign.Case{
+			Build: campaign.ThisBuild(), Kind: campaign.Kind(r.Verdict), Signature: r.Findings[0].Signature, Defect: os.Getenv(defect.Variable),
+			Result: *r, Reduction: o.Reduction,
+		})
+	}
+	if err != nil {
+		return "\nthe trial could not be kept: " + err.Error()
+	}
+	return "\nkept as " + file + ", for simrun replay, shrink, and replay --html"
 }
 
 // counted is a number of things in words.
