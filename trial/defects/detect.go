@@ -31,11 +31,19 @@ const (
 	seedsOfHuntsMax = 1_000_000 // below the stride, so that no seed is run twice
 )
 
+// A median of few hunts that each take long says little of a bug that is found by luck. So a defect whose median is above
+// slowSeconds is hunted slowCampaigns times, unless less than fewCampaigns were asked for: that is a quick look.
+const (
+	slowSeconds   = 20.0
+	slowCampaigns = 10
+	fewCampaigns  = 3
+)
+
 // Options says what to hunt for.
 type Options struct {
 	Sources    string   // a directory inside the module
 	IDs        []string // empty: the whole catalogue
-	Campaigns  int      // hunts for each defect
+	Campaigns  int      // hunts for each defect; from 3 on, those that take above 20 s of processor time are hunted ten times
 	Workers    int      // processes side by side
 	Seed       uint64   // first seed of the first hunt
 	CPUSeconds float64  // budget of each hunt
@@ -124,11 +132,46 @@ type detection struct {
 	mutex sync.Mutex
 	hunts [][]Catch // by defect
 	done  int
+	more  int // hunts of slow defects, beyond those asked for
 }
 
-// run starts the hunts, each in a process of its own.
+// place is one hunt of one defect.
+type place struct{ defect, campaign int }
+
+// run does the hunts that were asked for, and then more of those that take long.
 func (d *detection) run(ctx context.Context) error {
-	type place struct{ defect, campaign int }
+	var all []place
+	for i := range d.chosen {
+		for campaign := range d.options.Campaigns {
+			all = append(all, place{i, campaign})
+		}
+	}
+	if err := d.runAll(ctx, all); err != nil {
+		return err
+	}
+	more := d.slow()
+	d.more = len(more)
+	return d.runAll(ctx, more)
+}
+
+// slow are the hunts that the defects with a high median lack.
+func (d *detection) slow() (more []place) {
+	if d.options.Campaigns < fewCampaigns {
+		return nil
+	}
+	for i := range d.chosen {
+		if row := rowOf(&d.chosen[i], d.hunts[i]); row.Caught && row.CPUSeconds <= slowSeconds {
+			continue
+		}
+		for campaign := d.options.Campaigns; campaign < slowCampaigns; campaign++ {
+			more = append(more, place{i, campaign})
+		}
+	}
+	return more
+}
+
+// runAll starts hunts, each in a process of its own.
+func (d *detection) runAll(ctx context.Context, all []place) error {
 	places := make(chan place)
 	var workers sync.WaitGroup
 	for range max(d.options.Workers, 1) {
@@ -138,10 +181,8 @@ func (d *detection) run(ctx context.Context) error {
 			}
 		})
 	}
-	for i := range d.chosen {
-		for campaign := range d.options.Campaigns {
-			places <- place{i, campaign}
-		}
+	for _, p := range all {
+		places <- p
 	}
 	close(places)
 	workers.Wait()
@@ -198,7 +239,7 @@ func (d *detection) settle(defect int, found Catch) {
 	d.done++
 	if d.options.Watch != nil {
 		d.options.Watch(Progress{
-			Defect: d.chosen[defect].ID, Catch: found, Hunts: d.done, Most: len(d.chosen) * d.options.Campaigns,
+			Defect: d.chosen[defect].ID, Catch: found, Hunts: d.done, Most: len(d.chosen)*d.options.Campaigns + d.more,
 		})
 	}
 }

@@ -136,6 +136,28 @@ func TestTheTableNamesSurvivorsFirst(t *testing.T) {
 	}
 }
 
+// TestWhatTakesLongIsHuntedTenTimes, and a quick look stays one.
+func TestWhatTakesLongIsHuntedTenTimes(t *testing.T) {
+	quick, long, lost := Catch{Caught: true, CPUSeconds: 19}, Catch{Caught: true, CPUSeconds: 21}, Catch{CPUSeconds: 120}
+	d := detection{options: Options{Campaigns: 3}, chosen: make([]Defect, 3), hunts: [][]Catch{
+		{quick, quick, long}, {quick, long, long}, {quick, lost, lost},
+	}}
+	counted := map[int]int{}
+	for _, p := range d.slow() {
+		if p.campaign < 3 || p.campaign >= slowCampaigns {
+			t.Errorf("hunt %d of defect %d", p.campaign, p.defect)
+		}
+		counted[p.defect]++
+	}
+	if counted[0] != 0 || counted[1] != 7 || counted[2] != 7 {
+		t.Errorf("hunts more by defect: %v", counted)
+	}
+	d.options.Campaigns = 2
+	if more := d.slow(); len(more) != 0 {
+		t.Errorf("two hunts were asked for, and %d more run", len(more))
+	}
+}
+
 // TestTheListTellsEverythingOfAnEntry, and each place once.
 func TestTheListTellsEverythingOfAnEntry(t *testing.T) {
 	var b strings.Builder

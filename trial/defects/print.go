@@ -21,7 +21,7 @@ func (t *Table) ExitCode() int {
 func (t *Table) WriteText(w io.Writer) error {
 	var b strings.Builder
 	if t.Survived == 0 {
-		fmt.Fprintf(&b, "CAUGHT: all %d defects, median of %d hunts each\n", t.Caught, t.Campaigns)
+		fmt.Fprintf(&b, "CAUGHT: all %d defects, median of %d hunts each or more\n", t.Caught, t.Campaigns)
 	} else {
 		fmt.Fprintf(&b, "SURVIVED: %d of %d defects were not caught within %.0f s of processor time\n",
 			t.Survived, t.Caught+t.Survived, t.Budget)
