@@ -194,16 +194,27 @@ func (c *conn) WriteBuffers(b [][]byte) error {
 	if err := c.state("write"); err != nil {
 		return err
 	}
+	length := c.noteSend(t, b)
+	if err := c.announce(length); err != nil {
+		return err
+	}
+	return c.writeAll(t, b)
+}
+
+// noteSend puts what is about to be sent into the trace, and returns its length.
+func (c *conn) noteSend(t *task, b [][]byte) int64 {
 	length, sum := int64(0), uint32(0)
 	for _, p := range b {
 		length += int64(len(p))
 		sum = crc32.Update(sum, castagnoli, p)
 	}
+	w := c.process.world
 	w.trace.onlooker.hand(c.number, b)
 	w.trace.add(&record{at: w.now, node: c.process.node, task: t, what: actSend, text: c.label, a: length, b: int64(sum)})
-	if err := c.announce(length); err != nil {
-		return err
-	}
+	return length
+}
+
+func (c *conn) writeAll(t *task, b [][]byte) error {
 	for _, p := range b {
 		if err := c.write(t, p); err != nil {
 			return err

@@ -142,7 +142,7 @@ type Info struct {
 // File is an open file. Reads and writes are positional and may be called from several tasks. A short count with a
 // nil error is legal for both; io.EOF comes with n < len(p) at the end of the file.
 //
-// A File may also implement Mapper, BackWriter, PastCacheWriter and PastCacheReader.
+// A File may also implement Mapper, Adviser, BackWriter, PastCacheWriter and PastCacheReader.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteBuffersAt writes the buffers one after the other at off, in one gather call as far as the machine can. It
@@ -156,11 +156,6 @@ type File interface {
 	Truncate(n int64) error
 	Size() (int64, error)
 	Close() error
-}
-
-// Mapper is what a File may offer besides: a read-only mapping of its bytes. Call unmap when done.
-type Mapper interface {
-	Map(off, n int64) (data []byte, unmap func(), err error)
 }
 
 // BackWriter is what a File may offer besides: to begin with the writing of bytes that a later Sync will want on the
@@ -201,7 +196,8 @@ type Listener interface {
 	Close() error
 }
 
-// Conn is a byte stream. One task reads, one task writes; Close from any task wakes both with ErrClosed.
+// Conn is a byte stream. One task reads, one task writes; Close from any task wakes both with ErrClosed. It may also implement
+// SpanSender.
 type Conn interface {
 	// Read returns at least one byte, or an error: io.EOF after the peer closed cleanly, ErrReset, ErrTimeout, ErrClosed.
 	Read(p []byte) (int, error)

@@ -18,6 +18,22 @@ type File struct {
 	damage Damage
 }
 
+// Again is another handle on the same file.
+func (f *File) Again() (*File, error) {
+	if err := f.check("open again"); err != nil {
+		return nil, err
+	}
+	f.node.opens++
+	return &File{disk: f.disk, node: f.node, path: f.path, epoch: f.epoch}, nil
+}
+
+// Drop has the cache let go of the pages of a range that are written back, as it may at any time.
+func (f *File) Drop(off, n int64) {
+	if n > 0 && f.checkRange("drop", off, n) == nil {
+		f.node.content.evictClean(off/PageSize, (off+n-1)/PageSize)
+	}
+}
+
 // Path is the file's path at the time it was opened.
 func (f *File) Path() string { return f.path }
 

@@ -80,7 +80,7 @@ func Contracts() []Contract {
 	for _, chapter := range [][]Contract{
 		files(), transfers(), directories(), locks(), faults(),
 		waits(), conditions(), gates(), groups(), values(),
-		connections(), limits(), dialling(), echoes(), vocabulary(),
+		connections(), limits(), dialling(), sendings(), echoes(), vocabulary(),
 	} {
 		all = append(all, chapter...)
 	}

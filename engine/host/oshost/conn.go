@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"lakebed/engine/host"
@@ -14,6 +15,7 @@ import (
 // conn is a TCP connection.
 type conn struct {
 	tcp        *net.TCPConn
+	raw        syscall.RawConn // of tcp, for what package net has no call for
 	peer       string
 	readIdle   limit
 	writeStall limit
@@ -31,6 +33,7 @@ func newConn(tcp *net.TCPConn) *conn {
 	// package net, and failing to set it again is no reason to refuse a connection.
 	_ = tcp.SetNoDelay(true)
 	c := &conn{tcp: tcp, peer: tcp.RemoteAddr().String()}
+	c.raw, _ = tcp.SyscallConn() // fails for none but a connection that is nil
 	c.readIdle.arm, c.writeStall.arm = tcp.SetReadDeadline, tcp.SetWriteDeadline
 	return c
 }

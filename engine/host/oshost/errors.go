@@ -72,9 +72,9 @@ func classOfErrno(errno unix.Errno) error {
 		return host.ErrNotExist
 	case unix.ENOSPC, unix.EDQUOT:
 		return host.ErrNoSpace
-	case unix.EIO, unix.EREMOTEIO, unix.ENODEV, unix.ENXIO, unix.EROFS, unix.EUCLEAN, unix.EBADMSG:
+	case unix.EIO, unix.EREMOTEIO, unix.ENODEV, unix.ENXIO, unix.EROFS, unix.EUCLEAN, unix.EBADMSG, unix.EFAULT:
 		// EROFS: a file system that met an error remounts itself read-only. EUCLEAN, EBADMSG: it found its own
-		// structures or checksums damaged.
+		// structures or checksums damaged. EFAULT: bytes of a mapping were to be read that cannot be.
 		return host.ErrIO
 	case unix.EBADF:
 		return host.ErrClosed

