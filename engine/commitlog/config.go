@@ -7,6 +7,7 @@ import (
 
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/commitlog/series"
+	"lakebed/engine/host"
 )
 
 // StoreVolume is the volume in which the store keeps its files.
@@ -26,11 +27,35 @@ const (
 // synced reports whether a message is on the media when it is acknowledged.
 func (m FlushMode) synced() bool { return m == FlushAlways || m == FlushGroup }
 
+// Advice is what the kernel is told of how files of the log will be read. It changes no answer.
+type Advice string
+
+// The kinds of advice. Upstream's dataReadAheadEnable is normal, without it random.
+const (
+	AdviceNormal     Advice = "normal"     // the kernel guesses from what is read
+	AdviceSequential Advice = "sequential" // it reads far ahead
+	AdviceRandom     Advice = "random"     // it reads nothing ahead: the application knows better
+)
+
+func (a Advice) toHost() (advice host.Advice, known bool) {
+	switch a {
+	case AdviceNormal:
+		return host.AdviseNormal, true
+	case AdviceSequential:
+		return host.AdviseSequential, true
+	case AdviceRandom:
+		return host.AdviseRandom, true
+	}
+	return host.AdviseNormal, false
+}
+
 // Config holds the store's settings. The names in the comments are those of broker.conf.
 type Config struct {
 	FileBytes     int64                // mappedFileSizeCommitLog
 	Preallocation series.Preallocation // warmMapedFileEnable in more detail
 	SparesMax     int                  // files kept to be used again, Preallocation recycled only
+	Advice        Advice               // what the kernel is told of how the log will be read
+	MappedFiles   int                  // log files kept mapped for those who send out of mappings; zero: none is
 	RetryPause    time.Duration        // between attempts to do what a full disk refuses
 
 	Flush           FlushMode     // flushDiskType
@@ -82,7 +107,7 @@ type Retention struct {
 func DefaultConfig() Config {
 	return Config{
 		FileBytes: 1 << 30, Preallocation: series.Fallocated, // upstream: sparse, so that a full disk strikes anywhere
-		SparesMax: 2, RetryPause: 100 * time.Millisecond,
+		SparesMax: 2, RetryPause: 100 * time.Millisecond, Advice: AdviceNormal, MappedFiles: 256,
 		Flush:         FlushGroup, // upstream: ASYNC_FLUSH
 		FlushInterval: 500 * time.Millisecond, GroupBytesMax: 4 << 20, SectorBytes: 512, BodyBytesMax: 4 << 20, PropertiesMax: message.PropertiesMax,
 		QueuesPerTopic: 4, QueuesMax: 100_000, AutoCreateTopic: true,
@@ -115,6 +140,9 @@ func (c *Config) Validate() error {
 	case FlushAlways, FlushGroup, FlushInterval, FlushNever:
 	default:
 		return fmt.Errorf("flush mode %q: want always, group, interval or never", c.Flush)
+	}
+	if _, known := c.Advice.toHost(); !known {
+		return fmt.Errorf("advice %q: want normal, sequential or random", c.Advice)
 	}
 	if err := c.seriesConfig().Validate(); err != nil {
 		return err
@@ -167,5 +195,9 @@ func (r *Retention) validate() error {
 }
 
 func (c *Config) seriesConfig() series.Config {
-	return series.Config{FileBytes: c.FileBytes, Preallocation: c.Preallocation, SparesMax: c.SparesMax, RetryPause: c.RetryPause}
+	advice, _ := c.Advice.toHost() // Validate has looked at it
+	return series.Config{
+		FileBytes: c.FileBytes, Preallocation: c.Preallocation, SparesMax: c.SparesMax, RetryPause: c.RetryPause,
+		Advice: advice, MappedFilesMax: c.MappedFiles,
+	}
 }

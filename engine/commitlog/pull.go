@@ -46,6 +46,7 @@ type PullRequest struct {
 	Bytes   int64         // at most so many, though one message always fits; zero: as many as a pull may have
 	Tags    []string      // messages with one of these tags only, compared by hash: the consumer compares the tags; none: all
 	Suspend time.Duration // how long to wait for a message if there is none
+	Waiting host.Group    // its stop ends the wait; nil: only the store's does
 }
 
 // PullResult is the answer.
@@ -54,6 +55,8 @@ type PullResult struct {
 	Messages []message.Message // in the order of the queue, without gaps unless tags were given
 	Next     int64             // offset to go on at
 	Min, Max int64             // of the queue: its first message, and behind its last
+
+	places []Place // of the messages; Locate only
 }
 
 // Pull returns messages of a queue from an offset on. If there are none yet it waits for as long as the request says; when the
@@ -63,14 +66,25 @@ func (s *Store) Pull(r PullRequest) (PullResult, error) {
 		return PullResult{}, err
 	}
 	defer s.end()
+	return s.pull(&r, s.fetchAll)
+}
+
+// fill puts what a pull has found into its result. It is called with each look at a queue.
+type fill func(q *queue, r *PullRequest, result *PullResult) error
+
+// pull looks until there is something to answer, or the time is over.
+func (s *Store) pull(r *PullRequest, into fill) (PullResult, error) {
 	q := s.findQueue(r.Topic, r.Queue)
 	if q == nil {
 		return PullResult{}, fmt.Errorf("pull from queue %d of topic %s: %w", r.Queue, r.Topic, ErrNoQueue)
 	}
+	if r.Waiting == nil {
+		r.Waiting = s.tasks
+	}
 	r.Suspend = min(r.Suspend, s.config.SuspendMax)
 	deadline := s.h.Elapsed() + r.Suspend
 	for {
-		result, err := s.get(q, &r)
+		result, err := s.get(q, r, into)
 		if err != nil {
 			return result, fmt.Errorf("pull from %v at %d: %w", q, r.Offset, err)
 		}
@@ -78,7 +92,7 @@ func (s *Store) Pull(r PullRequest) (PullResult, error) {
 			r.Offset = result.Next // what came meanwhile may match
 		}
 		left := deadline - s.h.Elapsed()
-		if !result.worthWaiting() || left <= 0 || !s.suspend(q, r.Offset, left) {
+		if !result.worthWaiting() || left <= 0 || !s.suspend(q, r, left) {
 			return result, nil
 		}
 	}
@@ -95,8 +109,9 @@ func (r *PullResult) worthWaiting() bool {
 	return false
 }
 
-// suspend waits until the queue has a message at offset. False: it is not worth looking again.
-func (s *Store) suspend(q *queue, offset int64, left time.Duration) bool {
+// suspend waits until the queue has a message at the offset of the request. False: it is not worth looking again.
+func (s *Store) suspend(q *queue, r *PullRequest, left time.Duration) bool {
+	offset := r.Offset
 	s.mutex.Lock()
 	if s.suspended >= s.config.SuspendedMax || s.failed != nil {
 		s.mutex.Unlock()
@@ -105,7 +120,7 @@ func (s *Store) suspend(q *queue, offset int64, left time.Duration) bool {
 	s.suspended++
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointSuspended, A: offset})
-	woke := q.units.Wait(s.tasks, offset, left)
+	woke := q.units.Wait(r.Waiting, offset, left)
 	s.mutex.Lock()
 	s.suspended--
 	s.mutex.Unlock()
@@ -116,7 +131,7 @@ func (s *Store) suspend(q *queue, offset int64, left time.Duration) bool {
 }
 
 // get is a pull that does not wait.
-func (s *Store) get(q *queue, r *PullRequest) (PullResult, error) {
+func (s *Store) get(q *queue, r *PullRequest, into fill) (PullResult, error) {
 	for {
 		low, high, err := s.bounds(q)
 		if err != nil {
@@ -133,7 +148,7 @@ func (s *Store) get(q *queue, r *PullRequest) (PullResult, error) {
 		case r.Offset > high:
 			result.Status, result.Next = OffsetOverflowBadly, high
 		default:
-			err = s.collect(q, r, &result)
+			err = into(q, r, &result)
 			if errors.Is(err, series.ErrGone) {
 				continue // removed since the bounds were looked at: they have moved
 			}
@@ -142,8 +157,20 @@ func (s *Store) get(q *queue, r *PullRequest) (PullResult, error) {
 	}
 }
 
-// collect gathers the messages of a pull whose offset is within the queue.
-func (s *Store) collect(q *queue, r *PullRequest, result *PullResult) error {
+// fetchAll reads the messages of a pull whose offset is within the queue.
+func (s *Store) fetchAll(q *queue, r *PullRequest, result *PullResult) error {
+	at := window{log: s.log, first: s.config.ReadAheadMin, most: s.config.ReadAheadMax, limit: s.dispatchedNow()}
+	return s.collect(q, r, result, func(offset int64, u consumequeue.Unit) error {
+		m, err := s.fetch(q, &at, offset, u)
+		if err == nil {
+			result.Messages = append(result.Messages, m)
+		}
+		return err
+	})
+}
+
+// collect chooses the messages of a pull whose offset is within the queue, and has each taken.
+func (s *Store) collect(q *queue, r *PullRequest, result *PullResult, take func(offset int64, u consumequeue.Unit) error) error {
 	count, bytes := s.config.PullCountMax, s.config.PullBytesMax
 	if r.Count > 0 {
 		count = min(count, r.Count)
@@ -155,9 +182,8 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult) error {
 	for i, tag := range r.Tags {
 		hashes[i] = message.TagHash([]byte(tag))
 	}
-	at := window{log: s.log, first: s.config.ReadAheadMin, most: s.config.ReadAheadMax, limit: s.dispatchedNow()}
-	scanned := 0
-	for scanned < s.config.ScanUnitsMax && len(result.Messages) < count {
+	taken := 0
+	for scanned := 0; scanned < s.config.ScanUnitsMax && taken < count; {
 		units, err := q.units.Read(result.Next, min(unitsAtOnce, s.config.ScanUnitsMax-scanned))
 		if err != nil {
 			return s.unreadable(err)
@@ -169,26 +195,25 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult) error {
 			break
 		}
 		for _, u := range units {
-			if len(result.Messages) == count {
+			if taken == count {
 				break
 			}
 			if len(hashes) == 0 || slices.Contains(hashes, u.Tag) {
-				if bytes -= int64(u.Size); bytes < 0 && len(result.Messages) > 0 {
+				if bytes -= int64(u.Size); bytes < 0 && taken > 0 {
 					result.Status = Found
 					return nil
 				}
-				m, err := s.fetch(q, &at, result.Next, u)
-				if err != nil {
+				if err := take(result.Next, u); err != nil {
 					return err
 				}
-				result.Messages = append(result.Messages, m)
+				taken++
 			}
 			result.Next++
 			scanned++
 		}
 	}
 	result.Status = NoMatchedMessage
-	if len(result.Messages) > 0 {
+	if taken > 0 {
 		result.Status = Found
 	}
 	return nil
@@ -229,24 +254,19 @@ func (s *Store) holds(at, size int64) bool {
 // fetch reads the message that a unit points at, and compares it with what it has to be: nothing of another topic, queue or
 // offset is ever answered.
 func (s *Store) fetch(q *queue, at *window, offset int64, u consumequeue.Unit) (message.Message, error) {
-	if u.Physical >= s.log.First() && !s.holds(u.Physical, int64(u.Size)) {
-		return message.Message{}, fmt.Errorf("message %d of %v has unit %+v, which leads out of the log: %w", offset, q, u, ErrCorrupt)
+	place, err := s.placeOf(q, offset, u)
+	if err != nil {
+		return message.Message{}, err
 	}
 	p, err := at.read(u.Physical, int64(u.Size))
 	if err != nil {
 		return message.Message{}, err
 	}
-	m, err := message.Decode(p, u.Physical)
+	m, err := place.Decode(q.topic.name, q.id, p)
 	if errors.Is(err, message.ErrElsewhere) && u.Physical < s.log.First() {
 		return m, fmt.Errorf("%w: %w", series.ErrGone, err) // its file is in its next life
 	}
-	if err == nil && (string(m.Topic) != q.topic.name || m.Queue != q.id || m.QueueOffset != offset) {
-		err = fmt.Errorf("it is message %d of queue %d of topic %s", m.QueueOffset, m.Queue, m.Topic)
-	}
-	if err != nil {
-		return message.Message{}, fmt.Errorf("message %d of %v, at %d of the log: %w: %w", offset, q, u.Physical, ErrCorrupt, err)
-	}
-	return m, nil
+	return m, err
 }
 
 // bounds are the offset of the queue's first message that is not removed, and the one behind its last. Messages go from the

@@ -47,9 +47,8 @@ type Queue struct {
 	units int64  // in a file
 
 	mutex   host.Mutex
-	arrived host.Cond // made when somebody waits; see Wait
-	waiting int
-	ended   bool // nobody waits any more
+	waiting []host.Cond // of those that wait, see Wait
+	ended   bool        // nobody waits any more
 	first   int64
 	written int64 // units below are in files
 	pending []byte

@@ -1,6 +1,7 @@
 package consumequeue
 
 import (
+	"slices"
 	"time"
 
 	"lakebed/engine/host"
@@ -10,9 +11,7 @@ import (
 func (q *Queue) Announce() {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.waiting > 0 {
-		q.arrived.Broadcast()
-	}
+	q.wakeWaiting()
 }
 
 // End ends all waiting, now and later.
@@ -20,23 +19,27 @@ func (q *Queue) End() {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	q.ended = true
-	if q.waiting > 0 {
-		q.arrived.Broadcast()
+	q.wakeWaiting()
+}
+
+func (q *Queue) wakeWaiting() {
+	for _, w := range q.waiting {
+		w.Signal()
 	}
 }
 
-// Wait waits until the queue has a unit at index, for at most this long, and tells why it returned. The unit is looked for
-// under the lock that Append takes, so that none can come unnoticed; upstream parks pulls beside the queue, and needs a
-// second look every five seconds.
+// Wait waits until the queue has a unit at index, for at most this long, and tells why it returned: Stopping also when g stops.
+// The unit is looked for under the lock that Append takes, so that none can come unnoticed; upstream parks pulls beside
+// the queue, and needs a second look every five seconds.
 func (q *Queue) Wait(g host.Group, index int64, limit time.Duration) host.Woke {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.arrived == nil {
-		q.arrived = g.NewCond(q.mutex)
-	}
+	arrived := g.NewCond(q.mutex) // its own: who waits for one connection ends with that
 	deadline := q.h.Elapsed() + limit
-	q.waiting++
-	defer func() { q.waiting-- }()
+	q.waiting = append(q.waiting, arrived)
+	defer func() {
+		q.waiting = slices.DeleteFunc(q.waiting, func(w host.Cond) bool { return w == arrived })
+	}()
 	for q.end() <= index {
 		left := deadline - q.h.Elapsed()
 		switch {
@@ -44,7 +47,7 @@ func (q *Queue) Wait(g host.Group, index int64, limit time.Duration) host.Woke {
 			return host.Stopping
 		case left <= 0:
 			return host.TimedOut
-		case q.arrived.WaitFor(left) == host.Stopping:
+		case arrived.WaitFor(left) == host.Stopping:
 			return host.Stopping
 		}
 	}

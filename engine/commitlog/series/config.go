@@ -3,6 +3,8 @@ package series
 import (
 	"fmt"
 	"time"
+
+	"lakebed/engine/host"
 )
 
 // Preallocation says what a file holds before its first byte is written (C-15).
@@ -23,6 +25,9 @@ type Config struct {
 	Preallocation Preallocation // how a file is prepared
 	SparesMax     int           // removed files kept to be used again, Recycled only
 	RetryPause    time.Duration // between attempts to prepare a file
+
+	Advice         host.Advice // how files will be read
+	MappedFilesMax int         // files that Piece.Mapping keeps mapped; zero: it maps none
 }
 
 // Validate reports the first setting that cannot work.
@@ -35,6 +40,9 @@ func (c Config) Validate() error {
 	if c.FileBytes < 1 || c.SparesMax < 0 || c.RetryPause <= 0 {
 		return fmt.Errorf("file size %d, spare files %d, retry pause %v: must be positive, not negative, positive",
 			c.FileBytes, c.SparesMax, c.RetryPause)
+	}
+	if c.MappedFilesMax < 0 || c.Advice > host.AdviseRandom {
+		return fmt.Errorf("mapped files %d, advice %d: must not be negative, and of whole files", c.MappedFilesMax, c.Advice)
 	}
 	return nil
 }

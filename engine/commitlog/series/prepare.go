@@ -132,7 +132,7 @@ func (s *Series) finish(f *file, fresh string, err error) (*file, error) {
 		_ = s.dir.Remove(fresh) // it may hold all the space that was left
 		return nil, fmt.Errorf("prepare log file %s: %w", name, err)
 	}
-	return f, nil
+	return s.advised(f), nil
 }
 
 // fill brings a file that ends at from to full size.

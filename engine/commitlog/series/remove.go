@@ -31,7 +31,7 @@ func (s *Series) RemoveFirst() error {
 		return fmt.Errorf("remove log file %s: %w", name, err)
 	}
 	if s.retire(f, keep) {
-		_ = f.Close()
+		_ = s.shut(f)
 	}
 	s.h.Probe().Mark(host.Event{Name: PointRemoved, B: f.base})
 	return nil

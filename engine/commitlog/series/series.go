@@ -46,6 +46,9 @@ type Series struct {
 	wanted  int64     // offset that must lie in a file
 	refused error     // why the file that is wanted could not be made
 	spares  []string
+
+	mapping host.Mutex // guards what follows, and is held while a file is mapped
+	mapped  []*file    // in the order in which they were
 }
 
 // file is one open file. users is guarded by the series' mutex.
@@ -54,11 +57,14 @@ type file struct {
 	base  int64
 	users int
 	gone  bool // removed: whoever uses it last closes it
+
+	mapping  host.Mapping // nil: not mapped. This and mapUsers are guarded by the series' mutex of mappings
+	mapUsers int
 }
 
 // Open opens the files of a directory. Start follows.
 func Open(h host.Host, dir host.Dir, config Config) (*Series, error) {
-	s := &Series{h: h, dir: dir, config: config, mutex: h.NewMutex("series")}
+	s := &Series{h: h, dir: dir, config: config, mutex: h.NewMutex("series"), mapping: h.NewMutex("series-mapping")}
 	infos, err := dir.List()
 	if err != nil {
 		return nil, fmt.Errorf("list log files: %w", err)
@@ -97,7 +103,7 @@ func (s *Series) openFile(base int64, info host.Info) error {
 	if err != nil {
 		return fmt.Errorf("open log file %s: %w", info.Name, err)
 	}
-	s.files = append(s.files, &file{File: f, base: base})
+	s.files = append(s.files, s.advised(&file{File: f, base: base}))
 	s.short, s.present = info.Size < s.config.FileBytes, base+info.Size
 	return nil
 }
@@ -186,7 +192,7 @@ func (s *Series) release(f *file) {
 	last := f.gone && f.users == 0
 	s.mutex.Unlock()
 	if last {
-		_ = f.Close() // its name is gone, nobody will ask for what it holds
+		_ = s.shut(f) // its name is gone, nobody will ask for what it holds
 	}
 }
 
@@ -245,7 +251,7 @@ func (s *Series) Close() error {
 func (s *Series) closeFiles() error {
 	var failed error
 	for _, f := range s.files {
-		failed = errors.Join(failed, f.Close())
+		failed = errors.Join(failed, s.shut(f))
 	}
 	return failed
 }
