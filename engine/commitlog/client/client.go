@@ -48,6 +48,8 @@ var (
 
 	// errTorn marks a call whose connection broke, or whose answer was late.
 	errTorn = errors.New("no answer")
+	// errUnsent marks one that was too late for its connection, and may be sent over another.
+	errUnsent = errors.New("not sent")
 )
 
 // Client is a commit log on another machine.
@@ -101,11 +103,17 @@ func (c *Client) call(wait time.Duration, request func(sequence wire.Sequence) [
 		return nil, err
 	}
 	defer c.leave()
-	l, err := c.connected()
-	if err != nil {
-		return nil, err
+	frame := request(sequence)
+	for again := true; ; again = false {
+		l, err := c.connected()
+		if err != nil {
+			return nil, err
+		}
+		body, err = l.call(sequence, frame, c.h.Elapsed()+c.config.Timeout+wait)
+		if !again || !errors.Is(err, errUnsent) {
+			return body, err
+		}
 	}
-	return l.call(sequence, request(sequence), c.h.Elapsed()+c.config.Timeout+wait)
 }
 
 func (c *Client) enter() (wire.Sequence, error) {

@@ -41,7 +41,7 @@ func (l *link) call(sequence wire.Sequence, frame []byte, deadline time.Duration
 	l.mutex.Lock()
 	if l.broken != nil {
 		l.mutex.Unlock()
-		return nil, l.broken // not sent
+		return nil, fmt.Errorf("%w: %w", errUnsent, l.broken)
 	}
 	l.calls[sequence] = w
 	l.mutex.Unlock()
@@ -74,8 +74,9 @@ func (l *link) await(w *call, deadline time.Duration) ([]byte, error) {
 	return w.body, w.err
 }
 
-// fail breaks the link once, and answers every call.
+// fail breaks the link once, and answers every call. Nobody finds it any more by then: who calls again connects anew.
 func (l *link) fail(err error) {
+	l.client.forget(l)
 	l.mutex.Lock()
 	if l.broken != nil {
 		l.mutex.Unlock()
@@ -93,7 +94,6 @@ func (l *link) fail(err error) {
 	if lost > 0 {
 		l.client.h.Probe().Mark(host.Event{Name: PointLost, A: int64(lost)})
 	}
-	l.client.forget(l)
 	_ = l.conn.Close()
 }
 
