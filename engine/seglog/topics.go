@@ -266,6 +266,19 @@ func (s *Store) Topics() ([]TopicStats, error) {
 	return all, nil
 }
 
+// Topic describes one topic.
+func (s *Store) Topic(name string) (TopicStats, error) {
+	if err := s.enter(); err != nil {
+		return TopicStats{}, err
+	}
+	defer s.leave()
+	t, err := s.topic(name)
+	if err != nil {
+		return TopicStats{}, err
+	}
+	return s.describe(t), nil
+}
+
 func (s *Store) describe(t *topic) TopicStats {
 	s.mutex.Lock()
 	stats := TopicStats{Name: t.name, Retention: Retention{Period: t.settings.retention(), BytesMax: t.settings.RetentionBytes}}
