@@ -22,8 +22,12 @@ var layers = []layer{
 		rule: "the root package imports engine: it is the engine's public face, and has nothing to do with the laboratory",
 	},
 	{
-		folder: "cmd", imports: []string{"trial", "reports", "engine", publicFolder}, tests: []string{"workloads", "faults", "sim", "model"},
-		rule: "cmd imports trial, reports and engine: a command has no logic of its own",
+		folder: "cmd", imports: []string{"trial", "reports", "engine", "service", publicFolder}, tests: []string{"workloads", "faults", "sim", "model"},
+		rule: "cmd imports trial, reports and engine, and service: a command has no logic of its own",
+	},
+	{
+		folder: "service", imports: []string{"service", "engine"},
+		rule: "service imports engine: it serves the stores over HTTP, and has nothing to do with the laboratory",
 	},
 	{
 		folder: "trial", imports: []string{"workloads", "faults", "sim", "model", "reports", "engine", publicFolder},
