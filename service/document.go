@@ -118,7 +118,9 @@ func byStatus(r *Route) map[string][]string {
 	return found
 }
 
-func (p *Parameter) required() bool { return p.In == InPath || p.Text && !p.Optional && !p.Repeated }
+func (p *Parameter) required() bool {
+	return p.In == InPath || p.Needed || p.Text && !p.Optional && !p.Repeated
+}
 
 // schema is what requests are checked by.
 func (p *Parameter) schema() *schema {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lakebed/service/wire"
 )
@@ -72,7 +74,10 @@ func (r *Request) Number(name string, in Place) (int64, error) {
 func (r *Request) OptionalNumber(name string, in Place) (value int64, there bool, err error) {
 	p := r.route.parameter(name, in)
 	text, there := r.raw(p)
-	if !there {
+	switch {
+	case !there && p.Needed:
+		return 0, false, errorf(wire.Invalid, "parameter %s is missing: %s", name, p.About)
+	case !there:
 		return p.Standard, false, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -145,7 +150,10 @@ func (r *Request) JSON(v any) error {
 
 // DecodeJSON decodes exactly one JSON value, and refuses members that its type does not have.
 func DecodeJSON(body []byte, v any) error {
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	if !utf8.Valid(body) {
+		return errorf(wire.Invalid, "body: it is no UTF-8: send bytes that are no text as base64")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
 		return errorf(wire.Invalid, "body: %w", err)

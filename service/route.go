@@ -39,6 +39,7 @@ type Parameter struct {
 	OneOf    string // of a string: the words that may stand, separated by spaces
 	Min, Max int64  // of a number
 	Standard int64  // the number if it is absent
+	Needed   bool   // a number that must be there
 	Optional bool   // there is no standard: it may be absent
 	Repeated bool   // may be given several times; a string
 	Example  string

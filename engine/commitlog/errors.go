@@ -21,5 +21,8 @@ var (
 	// ErrCorrupt says that bytes which were durable are not what they were.
 	ErrCorrupt = errors.New("commit log is damaged")
 
+	// ErrNoIndex says that the store keeps no key index.
+	ErrNoIndex = errors.New("the key index is switched off")
+
 	errSync = errors.New("sync of the log failed") // never to be tried again
 )

@@ -38,7 +38,7 @@ func (s *Store) Query(topic, key string, from, to int64, limit int) ([]message.M
 	}
 	defer s.end()
 	if s.index == nil {
-		return nil, errors.New("query by key: the key index is switched off")
+		return nil, fmt.Errorf("query by key: %w", ErrNoIndex)
 	}
 	offsets, err := s.index.Lookup([]byte(topic), []byte(key), from, to, candidatesOf*limit)
 	if err != nil {

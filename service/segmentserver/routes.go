@@ -28,6 +28,8 @@ func (s *server) routes() []service.Route {
 	topic := service.Parameter{Name: "topic", In: service.InPath, Text: true, About: "Name of the topic"}
 	partition := service.Parameter{Name: "partition", In: service.InPath, Max: math.MaxInt32, About: "Number of the partition, from 0"}
 	at := service.Parameter{Name: "time", In: service.InQuery, Max: math.MaxInt64, Optional: true, About: "A time in the store's unit, seconds by default"}
+	sought := at
+	sought.Optional, sought.Needed = false, true
 	reading := []wire.Class{wire.NotFound, wire.Unavailable, wire.Corrupt}
 	changing := []wire.Class{wire.Unavailable, wire.NoSpace, wire.OutcomeUnknown}
 	return []service.Route{
@@ -80,7 +82,7 @@ func (s *server) routes() []service.Route {
 		}, {
 			Method: http.MethodGet, Path: "/v1/topics/{topic}/partitions/{partition}/cursor", Name: "seek", Summary: "The first message of a time",
 			About:      "Cursor of the partition's first message with that time or a later one; the next one to come if there is none.",
-			Parameters: []service.Parameter{topic, partition, at},
+			Parameters: []service.Parameter{topic, partition, sought},
 			Status:     http.StatusOK, Answer: segments.Position{}, Errors: reading, Handle: s.seek,
 		},
 	}

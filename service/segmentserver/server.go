@@ -159,10 +159,7 @@ func (s *server) seek(r *service.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, there, err := r.OptionalNumber("time", service.InQuery)
-	if err == nil && !there {
-		err = wire.NewProblem(wire.Invalid, fmt.Errorf("search in %v: parameter time is missing", p))
-	}
+	at, err := r.Number("time", service.InQuery)
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 		{"GET", "/v1/topics/a/partitions/0/messages?cursor=0&time=0", "", "", 400, wire.Invalid, "one of them"},
 		{"GET", "/v1/topics/a/partitions/0/messages?form=xml", "", "", 400, wire.Invalid, "groups raw"},
 		{"GET", "/v1/topics/a/partitions/0/messages?wait_ms=99999999", "", "", 400, wire.Invalid, "30000"},
-		{"GET", "/v1/topics/a/partitions/0/cursor", "", "", 400, wire.Invalid, "time is missing"},
+		{"GET", "/v1/topics/a/partitions/0/cursor", "", "", 400, wire.Invalid, "parameter time is missing"},
 	} {
 		status, class, detail := ask(t, s, r.method, r.path, r.mediaType, r.body)
 		if status != r.status || class != r.class || !strings.Contains(detail, r.detail) {
@@ -186,7 +186,9 @@ func ask(t *testing.T, s *served, method, path, mediaType, body string) (status 
 
 // TestAnAppendOfUnknownOutcomeSaysSo with a status and a class of its own, and is not repeated.
 func TestAnAppendOfUnknownOutcomeSaysSo(t *testing.T) {
-	s := serve(t, func(store *seglog.Config, _ *segmentserver.Config) { store.ReadmitPause, store.ReadmitMax = time.Hour, time.Hour })
+	s := serve(t, func(store *seglog.Config, _ *segmentserver.Config) {
+		store.ReadmitPause, store.ReadmitMax = time.Hour, time.Hour
+	})
 	ctx, c := within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 2}); err != nil {
 		t.Fatal(err)
@@ -262,7 +264,9 @@ func awaitWaits(t *testing.T, s *served, n int) {
 // TestBoundsOfWaitsAndRequestsRefuseAtOnce: a request beyond them is told so, those within are not hurt, and waiting takes no slot of
 // those that work.
 func TestBoundsOfWaitsAndRequestsRefuseAtOnce(t *testing.T) {
-	s := serve(t, func(_ *seglog.Config, server *segmentserver.Config) { server.Service.WaitsMax, server.Service.RequestsMax = 3, 1 })
+	s := serve(t, func(_ *seglog.Config, server *segmentserver.Config) {
+		server.Service.WaitsMax, server.Service.RequestsMax = 3, 1
+	})
 	ctx, c := within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package segmentserver_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"sync/atomic"
@@ -55,7 +56,7 @@ func serve(t *testing.T, change func(*seglog.Config, *segmentserver.Config)) *se
 	if change != nil {
 		change(&store, &server)
 	}
-	h, err := oshost.New(oshost.Config{Volumes: map[string]string{"disk0": filepath.Join(dir, "a"), "disk1": filepath.Join(dir, "b")}})
+	h, err := oshost.New(oshost.Config{Logger: slog.New(slog.DiscardHandler), Volumes: map[string]string{"disk0": filepath.Join(dir, "a"), "disk1": filepath.Join(dir, "b")}})
 	if err != nil {
 		t.Fatal(err)
 	}
