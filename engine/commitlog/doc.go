@@ -27,8 +27,9 @@
 //     rot cannot be told from a torn tail, and is cut off.
 //   - A message that forges, in its body, a whole record with the right offset may be taken for one, if its file is recycled
 //     and a crash tears the log in that very place.
-//   - Senders (sendfile and others), a service over HTTP and a client are not here. What they need is: Pull decides, and a
-//     message's PhysicalOffset and Size say which bytes of which file it is (package series finds the file by division).
+//   - Push and short polling are package consumer's. Senders (sendfile and others), a service over HTTP and a client are not
+//     here. What they need is: Pull decides, and a message's PhysicalOffset and Size say which bytes of which file it is
+//     (package series finds the file by division).
 //
 // # Tasks
 //

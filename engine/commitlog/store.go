@@ -295,6 +295,7 @@ func (s *Store) closeFiles() error {
 type Stats struct {
 	First, Written, Synced, Confirmed, Dispatched int64 // offsets in the log
 	Topics, Queues, OpenQueueFiles                int
+	Suspended                                     int // pulls that wait
 	DiskFull                                      bool
 }
 
@@ -305,6 +306,6 @@ func (s *Store) Stats() Stats {
 	defer s.mutex.Unlock()
 	return Stats{
 		First: first, Written: s.written, Synced: s.synced, Confirmed: s.confirmed, Dispatched: s.dispatched,
-		Topics: len(s.topics), Queues: s.queueCount, OpenQueueFiles: s.files.InHand(), DiskFull: s.diskFull,
+		Topics: len(s.topics), Queues: s.queueCount, Suspended: s.suspended, OpenQueueFiles: s.files.InHand(), DiskFull: s.diskFull,
 	}
 }
