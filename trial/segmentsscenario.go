@@ -19,9 +19,17 @@ import (
 type Segments struct {
 	VolumesMax    int `toml:"volumes_max"`    // each seed draws how many there are
 	PartitionsMax int `toml:"partitions_max"` // and so with partitions
+	// Placement fixes who chooses the partition of an append: PlaceNamed or PlaceBalanced. Empty: each seed draws it.
+	Placement string `toml:"placement"`
 
 	Work SegmentsWork `toml:"work"`
 }
+
+// The values of Segments.Placement.
+const (
+	PlaceNamed    = "named"
+	PlaceBalanced = "balanced"
+)
 
 // SegmentsWork is what clients do, by weight.
 type SegmentsWork struct {
@@ -39,6 +47,8 @@ func (s *Scenario) checkSegments() error {
 	switch {
 	case g.VolumesMax < 1 || g.PartitionsMax < 1:
 		return fmt.Errorf("scenario %s: volumes_max and partitions_max must be positive", s.Name)
+	case g.Placement != "" && g.Placement != PlaceNamed && g.Placement != PlaceBalanced:
+		return fmt.Errorf("scenario %s: placement %q: want named or balanced, or none", s.Name, g.Placement)
 	case min(w.Read, w.Tail, w.Seek, w.Bounds, w.Look) < 0 || w.Append < 1:
 		return fmt.Errorf("scenario %s: no weight may be negative, and somebody must append", s.Name)
 	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}) || s.Cluster != nil:
@@ -126,6 +136,12 @@ func (d *segmentsDraw) drawWork(s *Scenario, r *rand.Rand) {
 		Append: w.Append, Read: w.Read, Tail: w.Tail, Seek: w.Seek, Bounds: w.Bounds, Look: w.Look,
 		PayloadBytesMax: []int{40, 300, 700}[r.IntN(3)], BatchMax: 1 + r.IntN(3), GroupsMax: 1 + r.IntN(3),
 		SkewMax: []int{0, 5, 300}[r.IntN(3)], NamedOneIn: r.IntN(4),
+	}
+	switch s.Segments.Placement { // after it was drawn: other draws stay what they are
+	case PlaceNamed:
+		d.mix.NamedOneIn = 1
+	case PlaceBalanced:
+		d.mix.NamedOneIn = 0
 	}
 	for _, weight := range []*int{&d.mix.Tail, &d.mix.Look, &d.mix.Seek} {
 		if r.IntN(5) == 0 {
