@@ -17,6 +17,8 @@ const (
 	armHighest    = "arm-lac-highest"
 	armContiguous = "arm-lac-contiguous"
 	armUnfenced   = "arm-recovery-unfenced"
+	armNamed      = "arm-segments-named"
+	armBalanced   = "arm-segments-balanced"
 )
 
 // arm is a scenario with one setting changed.
@@ -40,6 +42,25 @@ func arms() []arm {
 	return all
 }
 
+// segmentArms are the scenario of segment logs with the choice of partitions fixed.
+func segmentArms() []trial.Scenario {
+	var all []trial.Scenario
+	for _, one := range []struct{ name, placement, about string }{
+		{armNamed, trial.PlaceNamed, "Every append names its partition."},
+		{armBalanced, trial.PlaceBalanced, "The store chooses the partition of every append."},
+	} {
+		s, err := trial.Find("segments")
+		if err != nil {
+			panic(err) // held by a test
+		}
+		segments := *s.Segments
+		segments.Placement = one.placement
+		s.Name, s.About, s.Segments, s.Weight = one.name, one.about, &segments, 0
+		all = append(all, s)
+	}
+	return all
+}
+
 // Catalogue is what campaigns of experiments run: the scenarios of package trial and the arms. It is what a worker serves.
 func Catalogue() campaign.Catalogue {
 	c := campaign.Catalogue{Run: runJudged, Scenarios: trial.Scenarios(), RequiredMarks: trial.RequiredMarks()}
@@ -56,6 +77,7 @@ func Catalogue() campaign.Catalogue {
 		s.Name, s.About, s.Weight = a.name, a.about, 0
 		c.Scenarios = append(c.Scenarios, s)
 	}
+	c.Scenarios = append(c.Scenarios, segmentArms()...)
 	return c
 }
 

@@ -23,6 +23,12 @@ func programs() map[ID]experiment {
 	return map[ID]experiment{
 		"X-07": {measure: measureBatchReads, judge: judgeBatchReads},
 		"X-09": {measure: measureStriping, judge: judgeStriping},
+		"X-16": {measure: measureTimeRules, judge: judgeTimeRules},
+		"X-19": {measure: measureEjection, judge: judgeEjection},
+		"X-20": {measure: measureOrder, judge: judgeOrder},
+		"X-27": {measure: measureQueues, judge: judgeQueues},
+		"X-29": {measure: measurePolls, judge: judgePolls},
+		"X-30": {measure: measureRetention, judge: judgeRetention},
 		"X-45": {measure: measureSlowReplica, judge: judgeSlowReplica},
 		"X-46": {measure: measureLACRules, judge: judgeLACRules},
 		"X-47": {measure: measureReplicaChoice, judge: judgeReplicaChoice},
