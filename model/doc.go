@@ -117,6 +117,9 @@
 //	vanished     what a consumer was given is there in the end, unless it was removed
 //	lost         so is what was acknowledged           visible    it can be pulled by whoever asks later
 //	prefix       where a power cut may take acknowledged messages, it takes the end of the log, and no hole
+//	left-out     a pull gives every message with its tag that lies before the offset at which it goes on
+//	time         a search by time finds the first message, or the last, as all that is known of the queue has it
+//	trimmed      retention removes nothing that is younger than its age
 //
 // Where messages are acknowledged before they are on the media, content, duplicate and lost hold between power cuts only,
 // and vanished does not.

@@ -15,6 +15,9 @@ const (
 	CheckerPrefix    = "prefix"
 	CheckerVisible   = "visible"
 	CheckerDuplicate = "duplicate"
+	CheckerTime      = "time"
+	CheckerLeftOut   = "left-out"
+	CheckerTrimmed   = "trimmed"
 )
 
 // QueueID names a queue of a topic.
@@ -35,6 +38,7 @@ type Send struct {
 	Outcome      Outcome // OK, Failed or Unknown
 	Offset       int64   // in the queue, if OK
 	Physical     int64   // in the log, if OK
+	Stored       int64   // store timestamp in ms, if OK
 }
 
 // Pulled is one message of an answer, as it says of itself.
@@ -42,6 +46,7 @@ type Pulled struct {
 	Queue    QueueID
 	Offset   int64
 	Physical int64
+	Stored   int64 // store timestamp, ms
 	Tag      string
 	Digest   Digest
 }
@@ -54,8 +59,19 @@ type Pull struct {
 	From         int64
 	Tag          string // only messages with it, after the consumer has compared; empty: all
 	Items        []Pulled
+	Next         int64 // where to go on
 	Low, High    int64 // the bounds of the queue that the answer tells
 	Final        bool  // asked after everything was healed and restarted
+}
+
+// Search is one answered question for a message of a queue by store timestamp.
+type Search struct {
+	Client       ClientID
+	Call, Return Stamp
+	Queue        QueueID
+	Time         int64 // ms
+	Upper        bool  // the last message at that time or earlier; else the first at that time or later
+	Found        int64
 }
 
 // MessageHistory is what the clients of a message store on one node saw.
@@ -64,7 +80,10 @@ type MessageHistory struct {
 	Visible   bool // an acknowledged message can be pulled at once
 	Sends     []Send
 	Pulls     []Pull
-	PowerCuts []Stamp // ascending
+	Searches  []Search
+	PowerCuts []Stamp        // ascending
+	Clocks    []SegmentClock // what the store's clock had shown, ascending in both
+	Age       uint64         // in ms: retention removes nothing that is younger; zero: nobody looks
 }
 
 // CheckMessages returns the promises that a history breaks, sorted by signature.
@@ -79,6 +98,7 @@ func CheckMessages(h *MessageHistory) []Violation {
 	}
 	c.checkContent()
 	c.checkEnd()
+	c.checkAnswers()
 	if h.Visible {
 		c.checkVisible()
 	}
@@ -91,6 +111,7 @@ type messageCheck struct {
 	sends   map[Digest]int
 	low     map[QueueID]int64 // of the final pulls
 	final   map[QueueID]map[int64]Digest
+	facts   map[queueLife][]messageFact // by offset
 }
 
 func (c *messageCheck) report(checker, rule, format string, args ...any) {

@@ -9,22 +9,32 @@ import (
 // messageWorld is a history in which nothing is wrong: two queues, a client each, a consumer, a look at the end.
 func messageWorld() *model.MessageHistory {
 	a, b := model.QueueID{Topic: "a"}, model.QueueID{Topic: "b", Queue: 1}
-	h := &model.MessageHistory{Durable: true, Visible: true}
+	h := &model.MessageHistory{Durable: true, Visible: true, Age: 50, Clocks: []model.SegmentClock{{At: 1, Time: 1000}, {At: 10, Time: 1020}}}
 	h.Sends = []model.Send{
-		{Client: 1, Call: 1, Return: 3, Queue: a, Tag: "x", Digest: 11, Outcome: model.OK, Offset: 0, Physical: 0},
-		{Client: 2, Call: 2, Return: 4, Queue: b, Tag: "y", Digest: 21, Outcome: model.OK, Offset: 0, Physical: 100},
-		{Client: 1, Call: 5, Return: 7, Queue: a, Tag: "y", Digest: 12, Outcome: model.OK, Offset: 1, Physical: 200},
+		{Client: 1, Call: 1, Return: 3, Queue: a, Tag: "x", Digest: 11, Outcome: model.OK, Offset: 0, Physical: 0, Stored: 1001},
+		{Client: 2, Call: 2, Return: 4, Queue: b, Tag: "y", Digest: 21, Outcome: model.OK, Offset: 0, Physical: 100, Stored: 1002},
+		{Client: 1, Call: 5, Return: 7, Queue: a, Tag: "y", Digest: 12, Outcome: model.OK, Offset: 1, Physical: 200, Stored: 1010},
 		{Client: 1, Call: 8, Return: 10, Queue: a, Tag: "x", Digest: 13, Outcome: model.Unknown},
 		{Client: 1, Call: 12, Return: 14, Queue: a, Tag: "x", Digest: 14, Outcome: model.Failed},
 	}
 	item := func(q model.QueueID, offset, physical int64, tag string, digest model.Digest) model.Pulled {
-		return model.Pulled{Queue: q, Offset: offset, Physical: physical, Tag: tag, Digest: digest}
+		stored := map[model.Digest]int64{11: 1001, 21: 1002, 12: 1010}[digest]
+		return model.Pulled{Queue: q, Offset: offset, Physical: physical, Tag: tag, Digest: digest, Stored: stored}
 	}
 	h.Pulls = []model.Pull{
-		{Client: 3, Call: 8, Return: 9, Queue: a, From: 0, High: 2, Items: []model.Pulled{item(a, 0, 0, "x", 11), item(a, 1, 200, "y", 12)}},
-		{Client: 3, Call: 11, Return: 12, Queue: a, From: 0, Tag: "y", High: 2, Items: []model.Pulled{item(a, 1, 200, "y", 12)}},
-		{Client: 4, Call: 20, Return: 21, Queue: a, From: 0, High: 2, Final: true, Items: []model.Pulled{item(a, 0, 0, "x", 11), item(a, 1, 200, "y", 12)}},
-		{Client: 4, Call: 22, Return: 23, Queue: b, From: 0, High: 1, Final: true, Items: []model.Pulled{item(b, 0, 100, "y", 21)}},
+		{Client: 3, Call: 8, Return: 9, Queue: a, From: 0, Next: 2, High: 2, Items: []model.Pulled{item(a, 0, 0, "x", 11), item(a, 1, 200, "y", 12)}},
+		{Client: 3, Call: 11, Return: 12, Queue: a, From: 0, Tag: "y", Next: 2, High: 2, Items: []model.Pulled{item(a, 1, 200, "y", 12)}},
+		{Client: 4, Call: 20, Return: 21, Queue: a, From: 0, Next: 2, High: 2, Final: true, Items: []model.Pulled{item(a, 0, 0, "x", 11), item(a, 1, 200, "y", 12)}},
+		{Client: 4, Call: 22, Return: 23, Queue: b, From: 0, Next: 1, High: 1, Final: true, Items: []model.Pulled{item(b, 0, 100, "y", 21)}},
+	}
+	h.Searches = []model.Search{
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1001, Found: 0},
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1002, Found: 1},
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1011, Found: 2},
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1009, Upper: true, Found: 0},
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1010, Upper: true, Found: 1},
+		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1, Upper: true, Found: 0},
+		{Client: 3, Call: 5, Return: 16, Queue: a, Time: 1005, Found: 1}, // 12 may not have been there yet
 	}
 	return h
 }
@@ -59,6 +69,14 @@ func TestMessageCheckersAccuse(t *testing.T) {
 		}},
 		"an offset changes its message":         {model.CheckerContent, func(h *model.MessageHistory) { h.Sends[2].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 13 }},
 		"a message is there twice":              {model.CheckerDuplicate, func(h *model.MessageHistory) { h.Sends[0].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 11 }},
+		"a tag's message is left out":           {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[1].Items = nil }},
+		"an answer goes on too far":             {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[0].Next = 3 }},
+		"a search finds an older message":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[1].Found = 0 }},
+		"a search passes over a message":        {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[0].Found = 1 }},
+		"a search stops before a message":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[4].Found = 0 }},
+		"a search finds a younger message":      {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[3].Found = 1 }},
+		"a search finds the last but one":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[2].Found = 1 }},
+		"a young message is removed":            {model.CheckerTrimmed, func(h *model.MessageHistory) { h.Pulls[2].Low = 1 }},
 		"it is acknowledged and cannot be seen": {model.CheckerVisible, func(h *model.MessageHistory) { h.Pulls[1].High = 1 }},
 		"lost without a power cut":              {model.CheckerLost, func(h *model.MessageHistory) { h.Durable = false; h.Pulls[2].Items = h.Pulls[2].Items[:1] }},
 		"a power cut leaves a later message": {model.CheckerPrefix, func(h *model.MessageHistory) {

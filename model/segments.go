@@ -341,16 +341,7 @@ func (c *segmentChecker) mayBeRemoved(value uint64, at Stamp) bool {
 }
 
 // clock is the latest time that the store's clock had shown.
-func (c *segmentChecker) clock(at Stamp) uint64 {
-	i, found := slices.BinarySearchFunc(c.history.Clocks, at, func(s SegmentClock, at Stamp) int { return cmp.Compare(s.At, at) })
-	if !found {
-		i--
-	}
-	if i < 0 {
-		return 0
-	}
-	return c.history.Clocks[i].Time
-}
+func (c *segmentChecker) clock(at Stamp) uint64 { return clockAt(c.history.Clocks, at) }
 
 // checkSeek compares a look-up by time with all that is known of the partition.
 func (c *segmentChecker) checkSeek(i int) {

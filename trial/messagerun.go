@@ -7,6 +7,7 @@ import (
 	"lakebed/engine/commitlog"
 	"lakebed/engine/host"
 	"lakebed/model"
+	"lakebed/sim"
 	"lakebed/workloads/messages"
 )
 
@@ -26,11 +27,18 @@ func newMessageRun(o Options) *messageRun {
 	if o.Course != nil {
 		t.lab.Watch(t.world.Elapsed)
 	}
+	t.lab.Retention(uint64(t.config.Retention.Age / time.Millisecond))
 	t.node.Disk(commitlog.StoreVolume)
 	t.node.OnExit(t.exited)
 	t.arm(s.messageShape())
 	t.world.OnMark(t.marked)
 	return t
+}
+
+// marked notes what the store's clock shows, which retention goes by.
+func (t *messageRun) marked(n *sim.Node, e host.Event) {
+	t.lab.Clock(uint64(int64(n.Clock()) / int64(time.Millisecond)))
+	t.single.marked(n, e)
 }
 
 // notePowerCuts tells the history of power cuts since the last look. One that comes while the node is down takes effect, too.

@@ -112,8 +112,9 @@ func (s *Store) removable(full pressure) (bool, error) {
 	if err := s.log.ReadAt(head, next); err != nil {
 		return false, err
 	}
-	newest := message.StoreTimestampOf(head)
-	return newest+int64(s.config.Retention.Age)/millisecondsOf <= s.nowMillis(), nil
+	now := s.nowMillis()
+	s.h.Probe().Mark(host.Event{Name: PointLooking, A: now})
+	return message.StoreTimestampOf(head)+int64(s.config.Retention.Age)/millisecondsOf <= now, nil
 }
 
 func (s *Store) nowMillis() int64 { return int64(s.h.Now()) / millisecondsOf }

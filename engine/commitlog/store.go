@@ -26,6 +26,7 @@ const (
 	PointClosed        host.Point = "commitlog.closed"
 	PointSuspended     host.Point = "commitlog.pull-suspended"
 	PointWoken         host.Point = "commitlog.pull-woken"
+	PointLooking       host.Point = "commitlog.looking"        // retention has read the clock, and is about to look; A: the time, ms
 	PointCheckpointNow host.Point = "commitlog.checkpoint-now" // asks whether to make one though none is due
 )
 

@@ -98,7 +98,7 @@ func (c *Client) send(queue int32) error {
 	} else if err != nil {
 		outcome = model.Failed
 	}
-	c.lab.endSend(t, outcome, placed.QueueOffset, placed.Physical)
+	c.lab.endSend(t, outcome, placed)
 	return err
 }
 
@@ -157,7 +157,8 @@ func (c *Client) ask(q model.QueueID, from int64, tag string, suspend time.Durat
 		c.lab.count("pull error")
 		return from, err
 	}
-	p.Low, p.High = answer.Min, answer.Max
+	p.Low, p.High, p.Next = answer.Min, answer.Max, answer.Next
+	c.now()
 	for i := range answer.Messages {
 		m := &answer.Messages[i]
 		if tag != "" && !m.HasTag(tag) {
@@ -165,7 +166,7 @@ func (c *Client) ask(q model.QueueID, from int64, tag string, suspend time.Durat
 		}
 		p.Items = append(p.Items, model.Pulled{
 			Queue: model.QueueID{Topic: string(m.Topic), Queue: m.Queue}, Offset: m.QueueOffset, Physical: m.PhysicalOffset,
-			Tag: string(m.Tag()), Digest: digestIn(m),
+			Stored: m.StoreTimestamp, Tag: string(m.Tag()), Digest: digestIn(m),
 		})
 	}
 	c.lab.endPull(p, "pull "+answer.Status.String())
@@ -184,11 +185,32 @@ func (c *Client) query() error {
 	return err
 }
 
+// now is the store's clock in ms, which the record is told.
+func (c *Client) now() int64 {
+	now := int64(c.h.Now()) / int64(time.Millisecond)
+	c.lab.Clock(uint64(now))
+	return now
+}
+
+// time looks for a message by the time at which it was stored: mostly some time that has passed, sometimes one to come.
 func (c *Client) time() error {
-	q := c.queue()
-	_, err := c.store.OffsetByTime(q.Topic, q.Queue, int64(c.h.Now())/int64(time.Millisecond)-c.rand.Int64N(1000), commitlog.Lower)
-	c.lab.count("search by time")
-	return err
+	return c.search(c.queue(), c.now()+c.rand.Int64N(100)-c.rand.Int64N(1000), c.rand.IntN(2) == 0)
+}
+
+func (c *Client) search(q model.QueueID, millis int64, upper bool) error {
+	s := model.Search{Client: model.ClientID(c.number), Call: c.lab.now(), Queue: q, Time: millis, Upper: upper}
+	boundary := commitlog.Lower
+	if upper {
+		boundary = commitlog.Upper
+	}
+	found, err := c.store.OffsetByTime(q.Topic, q.Queue, millis, boundary)
+	if err != nil {
+		c.lab.count("search by time error")
+		return err
+	}
+	s.Found = found
+	c.lab.endSearch(s)
+	return nil
 }
 
 // clean has old files removed at once. Only one client does.
@@ -216,7 +238,8 @@ func (c *Client) Verify() (problem string, ok bool) {
 	return c.verifyKeys()
 }
 
-// verifyQueue reads a queue from its first message to its end. One that is not there has none.
+// verifyQueue reads a queue from its first message to its end, and looks for times at the edges of what it has read. One that
+// is not there has none.
 func (c *Client) verifyQueue(q model.QueueID) error {
 	low, high, err := c.store.Bounds(q.Topic, q.Queue)
 	if errors.Is(err, commitlog.ErrNoQueue) {
@@ -228,7 +251,25 @@ func (c *Client) verifyQueue(q model.QueueID) error {
 			break
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.verifyTimes(q)
+}
+
+// timesOfQueue bounds the times of one queue that the last look searches for.
+const timesOfQueue = 6
+
+// verifyTimes searches for times of a queue's messages, and for those just beside them.
+func (c *Client) verifyTimes(q model.QueueID) error {
+	times := c.lab.storedIn(q)
+	for range min(timesOfQueue, len(times)) {
+		at := times[c.rand.IntN(len(times))] + c.rand.Int64N(3) - 1
+		if err := c.search(q, at, c.rand.IntN(2) == 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verifyKeys looks for what the final pulls have found.
@@ -245,6 +286,18 @@ func (c *Client) verifyKeys() (problem string, ok bool) {
 		}
 	}
 	return "", true
+}
+
+// storedIn are the store timestamps of a queue's messages that final pulls have found.
+func (l *Lab) storedIn(q model.QueueID) (times []int64) {
+	for _, p := range l.finalPulls() {
+		for _, item := range p.Items {
+			if p.Queue == q {
+				times = append(times, item.Stored)
+			}
+		}
+	}
+	return times
 }
 
 func (l *Lab) finalPulls() (final []model.Pull) {

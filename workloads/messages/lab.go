@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"lakebed/engine/commitlog"
 	"lakebed/model"
 	"lakebed/workloads/agenda"
 	"lakebed/workloads/stamp"
@@ -82,7 +83,7 @@ func (l *Lab) anySent(client int, r *rand.Rand) (d model.Digest, ok bool) {
 }
 
 // endSend records how a send ended. One that a crash has ended is not recorded again.
-func (l *Lab) endSend(t token, outcome model.Outcome, queue, physical int64) {
+func (l *Lab) endSend(t token, outcome model.Outcome, placed commitlog.Placed) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	s, ok := l.open[int(t)]
@@ -90,7 +91,7 @@ func (l *Lab) endSend(t token, outcome model.Outcome, queue, physical int64) {
 		return
 	}
 	delete(l.open, int(t))
-	s.Return, s.Outcome, s.Offset, s.Physical = l.stamps.Next(), outcome, queue, physical
+	s.Return, s.Outcome, s.Offset, s.Physical, s.Stored = l.stamps.Next(), outcome, placed.QueueOffset, placed.Physical, placed.Stored
 	l.answers["send "+outcome.String()]++
 	l.history.Sends = append(l.history.Sends, s)
 }
@@ -101,6 +102,26 @@ func (l *Lab) endPull(p model.Pull, what string) {
 	p.Return = l.stamps.Next()
 	l.answers[what]++
 	l.history.Pulls = append(l.history.Pulls, p)
+}
+
+func (l *Lab) endSearch(s model.Search) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	s.Return = l.stamps.Next()
+	l.answers["search by time"]++
+	l.history.Searches = append(l.history.Searches, s)
+}
+
+// Retention tells the record that nothing younger than age, in ms, may be removed.
+func (l *Lab) Retention(age uint64) { l.history.Age = age }
+
+// Clock notes what the store's clock shows, in ms.
+func (l *Lab) Clock(now uint64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if n := len(l.history.Clocks); n == 0 || l.history.Clocks[n-1].Time < now {
+		l.history.Clocks = append(l.history.Clocks, model.SegmentClock{At: l.stamps.Next(), Time: now})
+	}
 }
 
 func (l *Lab) count(what string) {
