@@ -128,6 +128,9 @@ func (d *segmentsDraw) drawPartition(s *Scenario, r *rand.Rand) {
 	group := p.GroupBytesMax + p.BatchBytesMax + 2*p.PadBytes + message.HeaderBytes
 	p.IndexItemsMax = int(group/max(p.IndexBytes, message.HeaderBytes)) + 1 + r.IntN(60) // full before the log is, sometimes
 	p.ReadChunkBytes = 256 << r.IntN(5)
+	p.UnsealedMax = 1 + r.IntN(2)
+	p.CheckpointBytesMin = 256 << r.IntN(4)
+	p.CheckpointBytes = p.CheckpointBytesMin << r.IntN(5)
 }
 
 func (d *segmentsDraw) drawWork(s *Scenario, r *rand.Rand) {
@@ -163,6 +166,8 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 		Nodes: []faults.NodeShape{{Name: segmentsNode, Volumes: volumes, Points: []faults.PointShape{
 			often(partition.PointWritten, 4), often(partition.PointSynced, 4), often(partition.PointAcknowledged, 2),
 			rare(partition.PointSealing, 3), rare(partition.PointIndexWritten, 3), rare(partition.PointSealed, 3),
+			rare(partition.PointCheckpointing, 3), rare(partition.PointCheckpointed, 3), rare(partition.PointCheckpointUsed, 3),
+			rare(partition.PointMissingIndex, 3), rare(partition.PointUnsealedWait, 1),
 			rare(partition.PointCreated, 3), rare(partition.PointFailed, 2), rare(partition.PointRestored, 3),
 			rare(partition.PointSalvaging, 4), rare(partition.PointSalvaged, 3), rare(partition.PointTornTail, 2),
 			rare(partition.PointAdopted, 2), rare(partition.PointRemoving, 3), rare(partition.PointRemoved, 3),
@@ -175,7 +180,8 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 // segmentsMarks are the rare states that trials of segment logs exist for.
 func segmentsMarks() []host.Point {
 	return []host.Point{
-		partition.PointSealed, partition.PointFailed, partition.PointRestored, partition.PointSalvaged, partition.PointTornTail,
+		partition.PointSealed, partition.PointCheckpointed, partition.PointCheckpointUsed, partition.PointMissingIndex,
+		partition.PointFailed, partition.PointRestored, partition.PointSalvaged, partition.PointTornTail,
 		partition.PointAdopted, partition.PointRemoved, partition.PointSyncAtOnce, partition.PointOutOfOrder,
 		seglog.PointEjected, seglog.PointReadmitted, seglog.PointProbeFailed,
 		openfiles.PointEvicted, openfiles.PointEvictedDirty,

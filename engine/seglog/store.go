@@ -19,7 +19,8 @@ type Store struct {
 	tasks  host.Group
 	files  *openfiles.Cache
 
-	volumes []*volume // as configured
+	volumes []*volume    // as configured
+	writers host.Counter // partitions that take appends
 
 	mutex   host.Mutex
 	idle    host.Cond // the last call under way has ended
@@ -47,8 +48,9 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	tasks := g.New("seglog")
 	s := &Store{
 		h: h, config: config, tasks: tasks,
-		files: openfiles.New(h, g.New("seglog-files"), config.FilesMax), // lasts until the last partition is closed
-		mutex: h.NewMutex("seglog"), making: h.NewMutex("seglog-topics"), topics: map[string]*topic{},
+		files:   openfiles.New(h, g.New("seglog-files"), config.FilesMax), // lasts until the last partition is closed
+		writers: h.NewCounter("seglog-writers"),
+		mutex:   h.NewMutex("seglog"), making: h.NewMutex("seglog-topics"), topics: map[string]*topic{},
 	}
 	s.idle = tasks.NewCond(s.mutex)
 	for _, name := range config.Volumes {
@@ -197,7 +199,7 @@ func (s *Store) openMember(m *member) error {
 	if err != nil {
 		return fmt.Errorf("partition %s: %w", m.name(), err)
 	}
-	log := partition.Open(s.h, s.tasks, partition.Place{Name: m.name(), Dir: own, Files: s.files, Failed: m.volume.eject}, s.config.Partition)
+	log := partition.Open(s.h, s.tasks, partition.Place{Name: m.name(), Dir: own, Files: s.files, Writers: s.writers, Failed: m.volume.eject}, s.config.Partition)
 	s.mutex.Lock()
 	m.log = log
 	s.mutex.Unlock()

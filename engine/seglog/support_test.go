@@ -21,6 +21,7 @@ func smallConfig() seglog.Config {
 	c.Volumes = []string{"disk0", "disk1", "disk2"}
 	c.Partition.GroupBytesMax, c.Partition.BatchBytesMax, c.Partition.MessageBytesMax = 2000, 4000, 1000
 	c.Partition.SegmentBytes, c.Partition.IndexBytes, c.Partition.IndexItemsMax = 8000, 500, 200
+	c.Partition.UnsealedMax, c.Partition.CheckpointBytes, c.Partition.CheckpointBytesMin = 1, 4000, 500
 	c.FilesMax = 8
 	c.TimeUnit, c.FutureMax = time.Millisecond, time.Hour
 	c.LookInterval, c.WatchInterval, c.CommitPatience = 10*time.Second, 200*time.Millisecond, time.Second

@@ -54,7 +54,30 @@ func segmentDefects() []Defect {
 			UnitTest: "nothing: needs a failed sync, a restart, and then a power cut",
 			Edits: []Edit{{
 				File: recoverFile, Function: "Partition.mend",
-				Original: "p.readAll(base, newest)", Result: "(*segment, error)", Replacement: "return p.readAll(base, false)",
+				Original: "limit == noLimit", Result: "bool", Replacement: "return false",
+			}},
+			Scenario: inSegments, Checkers: segmentLosses(),
+		},
+		{
+			ID: "checkpoint-before-sync", Title: "a checkpoint of a segment says of a group that is written and not synced that it is durable",
+			Origin: ours + "a checkpoint names nothing that a crash can take back",
+			Mechanism: "a sync fails, the process starts again and believes the checkpoint, so that it does not copy the group out of the page " +
+				"cache; it shows it, and the next power cut takes it",
+			UnitTest: "nothing: needs a failed sync, a restart, and then a power cut",
+			Edits: []Edit{{
+				File: commitFile, Function: "Partition.store",
+				Original: "f.SetDirty(true)",
+				Replacement: `f.SetDirty(true)
+					p.mutex.Lock()
+					early := p.capture(s)
+					p.mutex.Unlock()
+					early.next, early.logBytes = next, end
+					for _, t := range g.times {
+						early.newest = max(early.newest, t)
+					}
+					if err := p.checkpoint(s, early); err != nil {
+						return err
+					}`,
 			}},
 			Scenario: inSegments, Checkers: segmentLosses(),
 		},

@@ -163,6 +163,26 @@ func (p *Partition) syncLog(f *openfiles.Handle, base Cursor) error {
 	return nil
 }
 
+// syncBase makes durable what of a log is written, in the modes in which commits do not. Several tasks call it. Only one of
+// them is told of a failure by the file: the others, who come later, are told by this one.
+func (p *Partition) syncBase(base Cursor) error {
+	p.syncing.Lock()
+	defer p.syncing.Unlock()
+	if p.syncFailed != nil {
+		return p.syncFailed
+	}
+	f, err := p.file(base, logSuffix)
+	if err != nil {
+		return fmt.Errorf("open log %d: %w", base, err)
+	}
+	defer f.Release()
+	f.SetDirty(false) // what is written meanwhile says so again
+	if err := f.Sync(); err != nil {
+		p.syncFailed = fmt.Errorf("sync log %d: %w", base, err)
+	}
+	return p.syncFailed
+}
+
 // publish makes a group visible that is as durable as the mode says.
 func (p *Partition) publish(s *segment, g *payload, end int64) {
 	outOfOrder := Cursor(-1)
@@ -180,6 +200,7 @@ func (p *Partition) publish(s *segment, g *payload, end int64) {
 	p.visible = s.next
 	p.unsynced = !p.durable()
 	p.grown.Broadcast()
+	p.wakeSettler()
 	p.mutex.Unlock()
 	if outOfOrder >= 0 {
 		p.h.Probe().Mark(host.Event{Name: PointOutOfOrder, A: int64(outOfOrder)})
@@ -192,7 +213,7 @@ func (p *Partition) segmentFor(g *payload) (*segment, error) {
 	s, end := p.active(), endOf(p.segments)
 	p.mutex.Unlock()
 	if s != nil && !s.empty() && (g.roll || p.full(s, int64(len(g.buffer)))) {
-		if err := p.seal(s); err != nil {
+		if err := p.finish(s); err != nil {
 			return nil, err
 		}
 		s = nil
@@ -200,6 +221,7 @@ func (p *Partition) segmentFor(g *payload) (*segment, error) {
 	if s != nil {
 		return s, nil
 	}
+	p.awaitSettled()
 	return p.create(end)
 }
 
@@ -227,6 +249,7 @@ func (p *Partition) create(base Cursor) (*segment, error) {
 		s.peak = p.segments[n-1].peak
 	}
 	p.segments = append(p.segments[:len(p.segments):len(p.segments)], s)
+	p.wakeSettler() // for the one before
 	p.mutex.Unlock()
 	p.h.Probe().Mark(host.Event{Name: PointCreated, A: int64(base)})
 	return s, nil
@@ -258,15 +281,7 @@ func (p *Partition) Sync() {
 	base := s.base
 	p.unsynced = false
 	p.mutex.Unlock()
-	f, err := p.file(base, logSuffix)
-	if err == nil {
-		f.SetDirty(false) // what is written meanwhile says so again
-		if err = f.Sync(); err != nil {
-			err = fmt.Errorf("sync log %d: %w", base, err)
-		}
-		f.Release()
-	}
-	if err != nil {
+	if err := p.syncBase(base); err != nil {
 		p.fail(err)
 		return
 	}

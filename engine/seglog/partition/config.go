@@ -32,23 +32,29 @@ const (
 	PointWritten       host.Point = "seglog.written"         // a group is in the log, not yet synced
 	PointSynced        host.Point = "seglog.synced"          // and synced, not yet visible
 	PointAcknowledged  host.Point = "seglog.acknowledged"    // a group is visible, its appenders are not yet told
-	PointSealing       host.Point = "seglog.sealing"         // the log of a full segment is synced
+	PointSealing       host.Point = "seglog.sealing"         // a segment is full, and its log is durable
 	PointIndexWritten  host.Point = "seglog.index-written"   // its index files are synced, not yet renamed
 	PointSealed        host.Point = "seglog.sealed"          // the segment is sealed
 	PointCreated       host.Point = "seglog.created"         // a new log is there
 	PointFailed        host.Point = "seglog.failed"          // fail-stop
 	PointRestored      host.Point = "seglog.restored"        // and back
 	PointSalvaging     host.Point = "seglog.salvaging"       // what is whole of a log has been copied, not yet renamed
-	PointSalvaged      host.Point = "seglog.salvaged"        // and is sealed
+	PointSalvaged      host.Point = "seglog.salvaged"        // and renamed
 	PointTornTail      host.Point = "seglog.torn-tail"       // a log ended in bytes that are no record; B: how many
 	PointAdopted       host.Point = "seglog.adopted"         // an empty log was taken over
 	PointGap           host.Point = "seglog.gap"             // cursors are missing between two segments
 	PointRemoving      host.Point = "seglog.removing"        // retention is about to remove a segment
 	PointRemoved       host.Point = "seglog.removed"         // and has
 	PointIndexUnusable host.Point = "seglog.index-unusable"  // an index block could not be used: the log was scanned
-	PointMissingIndex  host.Point = "seglog.missing-index"   // a segment that is not the newest was not sealed
+	PointMissingIndex  host.Point = "seglog.missing-index"   // a segment that is full was not sealed
 	PointOutOfOrder    host.Point = "seglog.out-of-order"    // a message is older than one before it in its segment
 	PointSyncAtOnce    host.Point = "seglog.interval-synced" // the sync at an interval
+
+	PointCheckpointing      host.Point = "seglog.checkpointing"       // a checkpoint is written, not yet synced
+	PointCheckpointed       host.Point = "seglog.checkpointed"        // and synced; B: bytes of the log that it says are durable
+	PointCheckpointUsed     host.Point = "seglog.checkpoint-used"     // a start did not read B bytes of a log again
+	PointCheckpointUnusable host.Point = "seglog.checkpoint-unusable" // a log was not what its checkpoint said
+	PointUnsealedWait       host.Point = "seglog.unsealed-wait"       // a commit waits for segments to be sealed
 )
 
 // SyncMode says when appends are acknowledged.
@@ -59,7 +65,7 @@ const (
 	SyncAlways   SyncMode = "always"   // each append is synced by itself, before it is acknowledged
 	SyncGroup    SyncMode = "group"    // one sync for all that came meanwhile, before they are acknowledged
 	SyncInterval SyncMode = "interval" // acknowledged when written; the owner calls Sync at intervals
-	SyncNever    SyncMode = "never"    // acknowledged when written; synced only when a segment is sealed
+	SyncNever    SyncMode = "never"    // acknowledged when written; only checkpoints and the ends of segments sync
 )
 
 // TimeRule says how a look-up by time finds its segment.
@@ -84,6 +90,10 @@ type Config struct {
 	SegmentAge    time.Duration // and takes appends for so long, at most
 	IndexItemsMax int           // and has at most so many index items
 	IndexBytes    int64         // of log between two index items; 1: an item for each message
+	UnsealedMax   int           // full segments whose index files are not written yet; commits wait for one then
+
+	CheckpointBytes    int64 // of log since the last checkpoints, of all partitions together; in the mode never of each
+	CheckpointBytesMin int64 // between two checkpoints of a partition, however many there are
 
 	MessageBytesMax int   // longest payload
 	BatchBytesMax   int64 // longest append of several messages, headers included
@@ -98,7 +108,8 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Sync: SyncGroup, GroupBytesMax: 1 << 20,
-		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10,
+		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10, UnsealedMax: 2,
+		CheckpointBytes: 16 << 20, CheckpointBytesMin: 64 << 10,
 		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,
 		TimeRule: ByRecordedTime, TimeUnit: time.Second,
 	}
@@ -123,6 +134,9 @@ func (c Config) Validate() error {
 			c.GroupBytesMax, c.MessageBytesMax, c.ReadChunkBytes, c.IndexBytes)
 	case c.BatchBytesMax < message.Size(c.MessageBytesMax):
 		return fmt.Errorf("longest append %d: must hold the longest message, %d bytes", c.BatchBytesMax, message.Size(c.MessageBytesMax))
+	case c.UnsealedMax < 1 || c.CheckpointBytesMin < 1 || c.CheckpointBytes < c.CheckpointBytesMin:
+		return fmt.Errorf("unsealed segments %d, bytes between checkpoints %d and at least %d: must be positive and not ascend",
+			c.UnsealedMax, c.CheckpointBytes, c.CheckpointBytesMin)
 	case c.SegmentAge <= 0:
 		return fmt.Errorf("segment age %v: must be positive", c.SegmentAge)
 	case c.PadBytes != 0 && c.PadBytes != 512 && c.PadBytes != 4096:

@@ -155,7 +155,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 	if os.Getenv("LAKEBED_CRASH_ALL") != "" {
 		stride, every = 1, true
 	}
-	points, trials, torn := 0, 0, int64(0)
+	points, trials, torn, used, missing := 0, 0, int64(0), int64(0), int64(0)
 	for _, config := range crashConfigs() {
 		for call := 1; ; call += stride {
 			ended := false
@@ -170,10 +170,12 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v: %v", c, err)
 				}
-				if n.Visits(partition.PointMissingIndex)+n.Visits(partition.PointIndexUnusable)+n.Visits(partition.PointGap) > 0 {
-					t.Fatalf("%v: a sealed segment was not whole", c)
+				if n.Visits(partition.PointCheckpointUnusable)+n.Visits(partition.PointIndexUnusable)+n.Visits(partition.PointGap) > 0 {
+					t.Fatalf("%v: a segment was not what its index or its checkpoint said", c)
 				}
 				torn += n.Visits(partition.PointTornTail)
+				used += n.Visits(partition.PointCheckpointUsed)
+				missing += n.Visits(partition.PointMissingIndex)
 				ended = ended || !reached
 				trials++
 			}
@@ -183,9 +185,9 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 			points++
 		}
 	}
-	t.Logf("%d crash points, %d trials, %d torn tails", points, trials, torn)
-	if torn == 0 {
-		t.Error("no crash left a torn tail")
+	t.Logf("%d crash points, %d trials, %d torn tails, %d checkpoints used, %d full segments without index files", points, trials, torn, used, missing)
+	if torn == 0 || used == 0 || missing == 0 {
+		t.Errorf("crashes left %d torn tails, %d checkpoints that were used, %d full segments that were not sealed", torn, used, missing)
 	}
 	if points*stride < 400 {
 		t.Errorf("only %d crash points: the scenario has become too short", points*stride)
@@ -246,4 +248,5 @@ var scenarioPoints = []host.Point{
 	partition.PointWritten, partition.PointSynced, partition.PointAcknowledged, partition.PointSealing, partition.PointIndexWritten,
 	partition.PointSealed, partition.PointCreated, partition.PointSalvaging, partition.PointSalvaged,
 	partition.PointRemoving, partition.PointRemoved, partition.PointOutOfOrder, partition.PointSyncAtOnce,
+	partition.PointCheckpointing, partition.PointCheckpointed, partition.PointCheckpointUsed,
 }

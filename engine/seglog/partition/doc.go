@@ -17,15 +17,16 @@
 //
 // # What it does not promise
 //
-//   - It has one copy. Bytes that rot are found out, and answered with ErrCorrupt; in the last segment, which is not sealed
-//     yet, they cannot be told from a torn tail, and are cut.
+//   - It has one copy. Bytes that rot are found out, and answered with ErrCorrupt; in the last segment, behind its last
+//     checkpoint, they cannot be told from a torn tail, and are cut.
 //   - A device that spoils bytes of a sector besides those that are written (no "power-safe overwrite") can take the
 //     acknowledged messages that share a sector with the next ones. Config.PadBytes pads what is synced to whole sectors.
 //   - Retention that was told of may be undone by a crash: removed segments can come back, and are removed again.
 //
 // # Tasks
 //
-// Two for the group commit, from the first append on, below the group given to Open. Close ends them. The owner calls
+// Two for the group commit, from the first append on, and one that seals and makes checkpoints while there is something to
+// do, below the group given to Open. Close ends them. The owner calls
 // Sync at intervals (mode interval), Retain, and Overdue, which finds a commit that hangs.
 //
 // # Files
@@ -34,11 +35,12 @@
 //
 //	0.log 0.index 0.timeindex 5582.log ...
 //
-// .log holds records of package message, one after the other. While a segment is open only its .log exists and its
-// indexes are in memory: an index on disk that runs ahead of its log, or behind, is what most bugs of such stores are
-// about. When a segment is full (SegmentBytes, SegmentAge, IndexItemsMax) it is sealed: the log is synced, both index
-// files are written under other names, synced, renamed, and the directory is synced. Only then the next log is made.
-// So at most the newest segment has no index files.
+// .log holds records of package message, one after the other. While a segment is open its indexes are in memory, and on disk
+// only as far as its checkpoints go: an index on disk that runs ahead of its log, or behind, is what most bugs of such stores
+// are about. When a segment is full (SegmentBytes, SegmentAge, IndexItemsMax) its log is synced, and only then the next
+// log is made: so only the newest log can be torn. Then the settling task seals it, which no commit waits for: both index
+// files are written under other names, synced, renamed, and the directory is synced. At most UnsealedMax full segments are
+// not sealed when a log is made.
 //
 // .index maps cursors to positions in the log, .timeindex times to cursors. Both are sparse: an item each IndexBytes of
 // log. An item (t, c) of the time index says that all messages of the segment before cursor c have times up to t, so
@@ -55,12 +57,34 @@
 //	48  4  number of items
 //	52     zero
 //
+// .checkpoint says of a segment that is not sealed how much of its log is durable, and holds the index items of that. The
+// settling task appends to it each CheckpointBytes of log, which all partitions share (Place.Writers), so that what a start
+// has to read is bounded by that and not by what is stored. It goes when the segment is sealed. It is a row of runs, each of
+// whole blocks and written at once, so that a torn one spoils none before it; the first that is not whole ends the row.
+//
+//	first block of a run                     then blocks of items, as in index files, numbered
+//	 0  8  magic "SLCHECK1"                  from the front of the file: those of the index,
+//	 8  4  CRC32C of bytes 12..4095          then those of the time index.
+//	12  4  number of the block in the file
+//	16  4  index items in the run            32  8  base cursor
+//	20  4  time items in the run             40  8  cursor behind the last message
+//	24  4  index items of earlier runs       48  8  bytes of the log that are durable
+//	28  4  time items of earlier runs that   56  8  largest time
+//	       stay: the last one may move up    64     zero
+//
 // # After a crash
 //
-// A segment whose index files are good and whose log is as long as they say is taken as it is. The newest one is read, and
-// what is whole of it is written to a new file, synced, and takes the old one's place; then it is sealed. It is copied
-// because the page cache may hold bytes whose sync has failed and which count as clean. The next append begins a new
-// segment. A log without a message keeps its name, which tells the next cursor when retention has removed all others.
+// A segment whose index files are good and whose log is as long as they say is taken as it is. Of others, what a checkpoint
+// covers is: a checkpoint is written only of what was synced before, so that what it says is true whether the crash left it
+// or not. Yet a directory may have been copied file by file, or restored in part. So the log must be as long as the
+// checkpoint says, and its records from the last index item on must end exactly there; else the whole log is read, as without
+// a checkpoint, and that is logged as an error. A sync that lied (a device that drops its cache) is not found out
+// by that if the lost bytes lie before the last item; as in a sealed segment the reads that meet them say ErrCorrupt.
 //
-// The whole newest segment is read at a start after a crash: SegmentBytes bounds that.
+// The rest of a full log is read up to the first cursor of the next one. The rest of the newest log is read, and what is whole
+// of it is written to a new file, synced, and renamed: it becomes a segment of its own, named by its first cursor, which takes
+// appends. It is copied because the page cache may hold bytes whose sync has failed and which count as clean. Where no
+// checkpoint covers anything the copy takes the old log's place. A log that is not sealed thus ends where the next
+// begins, whatever lies behind. A log without a message keeps its name, which tells the next cursor when retention has
+// removed all others.
 package partition

@@ -15,6 +15,8 @@ type Place struct {
 	Name  string // of the partition, for messages and as the directory's name among the open files
 	Dir   host.Dir
 	Files *openfiles.Cache
+	// Writers counts the partitions that take appends and share Config.CheckpointBytes. Nil: this one is alone.
+	Writers host.Counter
 	// Failed is told, once, of a failure after which nothing more is written until Restore. It must not block.
 	Failed func(error)
 }
@@ -23,6 +25,7 @@ type Place struct {
 type Partition struct {
 	h      host.Host
 	group  host.Group
+	tasks  host.Group // the settling task
 	place  Place
 	config Config
 
@@ -37,8 +40,14 @@ type Partition struct {
 	busySince time.Duration               // a commit is under way since then; zero: none
 	unsynced  bool                        // the open segment holds what no sync has reached
 	doomed    []*segment                  // removed by retention, but not yet from the directory
+	settled   host.Cond                   // a segment was sealed, or none will be
+	settling  bool                        // the settling task is at work
+	counted   bool                        // among Place.Writers
 	sound     bool                        // nothing had failed when it was closed
 	partial   bool                        // the directory could not be looked through to its end
+
+	syncing    host.Mutex // held during a sync of the log outside of commits
+	syncFailed error      // guarded by syncing
 
 	next Cursor // of the next append; guarded by the open group
 }
@@ -68,8 +77,9 @@ func NewMessage(payload []byte) (Message, error) {
 // cannot be done the partition has failed from the start (Err): what could be read of it is served, and Restore tries
 // again. The partition's tasks start below g.
 func Open(h host.Host, g host.Group, place Place, config Config) *Partition {
-	p := &Partition{h: h, group: g, place: place, config: config, mutex: h.NewMutex("partition")}
-	p.grown = g.NewCond(p.mutex)
+	p := &Partition{h: h, group: g, place: place, config: config, mutex: h.NewMutex("partition"),
+		tasks: g.New("partition"), syncing: h.NewMutex("partition-sync")}
+	p.grown, p.settled = g.NewCond(p.mutex), p.tasks.NewCond(p.mutex)
 	segments, err := p.recover()
 	p.install(segments)
 	if err != nil {
@@ -96,6 +106,7 @@ func (p *Partition) install(segments []*segment) {
 	p.visible, p.partial, p.doomed = endOf(segments), false, nil
 	p.state, p.failure, p.commits, p.busySince, p.unsynced = open, nil, nil, 0, false
 	p.grown.Broadcast()
+	p.wakeSettler()
 }
 
 // Append appends messages, which get cursors one after the other, and returns the first. It answers when they are as
@@ -155,6 +166,10 @@ func (p *Partition) committer() (*host.GroupCommit[*payload], error) {
 		if p.config.Sync == SyncAlways {
 			limit = 1 // one append fills a group
 		}
+		if !p.counted && p.place.Writers != nil {
+			p.place.Writers.Add(1)
+			p.counted = true
+		}
 		p.commits = host.NewGroupCommit(p.h, p.group, host.GroupCommitConfig[*payload]{
 			Name: "commit", Limit: limit, Payloads: [3]*payload{{}, {}, {}}, Commit: p.commit, Settle: p.settle,
 		})
@@ -186,7 +201,7 @@ func (p *Partition) refusalLocked() error {
 
 // active is the segment that takes appends, or nil. The mutex is held.
 func (p *Partition) active() *segment {
-	if n := len(p.segments); n > 0 && !p.segments[n-1].sealed {
+	if n := len(p.segments); n > 0 && !p.segments[n-1].sealed && !p.segments[n-1].full {
 		return p.segments[n-1]
 	}
 	return nil
@@ -199,6 +214,7 @@ func (p *Partition) fail(err error) {
 	if first {
 		p.state, p.failure = failed, err
 		p.grown.Broadcast()
+		p.settled.Broadcast()
 	} else if p.state == closed && err != ErrClosed && p.failure == nil {
 		p.failure = err // what was under way when it was closed
 	}
@@ -260,7 +276,11 @@ func (p *Partition) Restore() error {
 		p.commits = nil
 		p.mutex.Unlock()
 	}
+	p.tasks.Wait()
 	p.forgetFiles()
+	p.syncing.Lock()
+	p.syncFailed = nil
+	p.syncing.Unlock()
 	segments, err := p.recover()
 	if err != nil {
 		return fmt.Errorf("restore partition %s: %w", p.place.Name, err)
@@ -285,9 +305,13 @@ func (p *Partition) forgetFiles() {
 }
 
 func (p *Partition) forget(base Cursor) {
-	for _, suffix := range []string{logSuffix, indexSuffix, timesSuffix} {
-		p.place.Files.Forget(openfiles.Key{Dir: p.place.Name, Name: fileName(base, suffix)})
+	for _, suffix := range []string{logSuffix, indexSuffix, timesSuffix, checkpointSuffix} {
+		p.forgetFile(base, suffix)
 	}
+}
+
+func (p *Partition) forgetFile(base Cursor, suffix string) {
+	p.place.Files.Forget(openfiles.Key{Dir: p.place.Name, Name: fileName(base, suffix)})
 }
 
 // file returns an open file of a segment, in use until Release. Whoever finds that a sync has failed meanwhile, a reader
@@ -308,6 +332,7 @@ func (p *Partition) Stop() {
 		p.sound = p.state == open
 		p.state = closed
 		p.grown.Broadcast()
+		p.settled.Broadcast()
 	}
 	commits := p.commits
 	p.mutex.Unlock()
@@ -316,20 +341,42 @@ func (p *Partition) Stop() {
 	}
 }
 
-// Close stops the partition, waits for what was begun, and seals the open segment, so that the next start need not look
+// Close stops the partition, waits for what was begun, and seals what is not sealed, so that the next start need not look
 // for its end. Other calls must have ended.
 func (p *Partition) Close() error {
 	p.Stop()
 	if p.commits != nil {
 		p.commits.End()
 	}
+	p.tasks.Wait()
+	p.tasks.Stop()
 	var err error
-	if a := p.active(); p.sound && p.failure == nil && a != nil && !a.empty() {
-		err = p.seal(a)
+	if p.sound && p.failure == nil {
+		err = p.sealAll()
 	}
 	p.forgetFiles()
+	if p.counted {
+		p.place.Writers.Add(-1)
+	}
 	if err != nil {
 		return fmt.Errorf("close partition %s: %w", p.place.Name, err)
+	}
+	return nil
+}
+
+// sealAll seals every segment that holds messages. No task of the partition is left.
+func (p *Partition) sealAll() error {
+	if a := p.active(); a != nil && !a.empty() {
+		if err := p.finish(a); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.segments { // as they are now: seal puts others in their places
+		if s.full && !s.sealed {
+			if err := p.seal(s); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

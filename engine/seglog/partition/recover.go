@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,20 +15,26 @@ import (
 // copyBytes is how much of a log is written at once while it is copied.
 const copyBytes = 256 << 10
 
-// recover makes the directory what it would be after a clean stop, and returns its segments. With an error it returns those
-// that came before.
+// listing is what lies in the directory.
+type listing struct {
+	logs        []Cursor
+	checkpoints []Cursor
+}
+
+// recover makes the directory what it would be after a clean stop, but for index files that the settling task is to write, and
+// returns its segments. With an error it returns those that came before.
 func (p *Partition) recover() ([]*segment, error) {
-	bases, err := p.tidy()
+	there, err := p.tidy()
 	if err != nil {
 		return nil, err
 	}
 	var segments []*segment
-	for i, base := range bases {
-		newest := i == len(bases)-1
-		s, err := p.load(base)
-		if err == nil && s == nil {
-			s, err = p.mend(base, newest)
+	for i, base := range there.logs {
+		limit := noLimit
+		if i+1 < len(there.logs) {
+			limit = there.logs[i+1]
 		}
+		more, err := p.take(base, limit, &there)
 		if err != nil {
 			return segments, fmt.Errorf("segment %d: %w", base, err)
 		}
@@ -38,39 +45,62 @@ func (p *Partition) recover() ([]*segment, error) {
 			p.h.Probe().Mark(host.Event{Name: PointGap, A: int64(end), B: int64(base)})
 			p.h.Log(host.Error, "cursors are missing", host.F("partition", p.place.Name), host.F("from", int64(end)), host.F("to", int64(base)))
 		}
-		segments = append(segments, s)
+		segments = append(segments, more...)
 	}
 	return segments, nil
 }
 
-// tidy removes what a crash left unfinished, and index files without a log. It returns the logs in order.
-func (p *Partition) tidy() ([]Cursor, error) {
+// noLimit is that of the newest log: nothing follows it.
+const noLimit = Cursor(math.MaxInt64)
+
+// take returns the segment of a log, of which the newest may become two. The messages from limit on are those of the next log.
+func (p *Partition) take(base, limit Cursor, there *listing) ([]*segment, error) {
+	s, err := p.load(base)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return p.mend(base, limit)
+	}
+	if _, left := slices.BinarySearch(there.checkpoints, base); left {
+		err = p.dropCheckpoints(base) // a crash came between the two steps of sealing
+	}
+	return []*segment{s}, err
+}
+
+// tidy removes what a crash left unfinished, and files without a log. It returns the others in order.
+func (p *Partition) tidy() (there listing, err error) {
 	entries, err := p.place.Dir.List()
 	if err != nil {
-		return nil, fmt.Errorf("list: %w", err)
+		return there, fmt.Errorf("list: %w", err)
 	}
-	var bases []Cursor
 	for _, e := range entries {
-		if base, suffix, ok := parseName(e.Name); ok && !e.Dir && suffix == logSuffix {
-			bases = append(bases, base)
+		base, suffix, ok := parseName(e.Name)
+		switch {
+		case !ok || e.Dir:
+		case suffix == logSuffix:
+			there.logs = append(there.logs, base)
+		case suffix == checkpointSuffix:
+			there.checkpoints = append(there.checkpoints, base)
 		}
 	}
-	slices.Sort(bases) // as numbers: the names are not padded
+	slices.Sort(there.logs) // as numbers: the names are not padded
+	slices.Sort(there.checkpoints)
 	for _, e := range entries {
 		name, unfinished := strings.CutSuffix(e.Name, host.UnfinishedSuffix)
 		base, suffix, ok := parseName(name)
 		if !ok || e.Dir {
 			continue // not ours
 		}
-		_, hasLog := slices.BinarySearch(bases, base)
-		orphan := (suffix == indexSuffix || suffix == timesSuffix) && !hasLog
+		_, hasLog := slices.BinarySearch(there.logs, base)
+		orphan := (suffix == indexSuffix || suffix == timesSuffix || suffix == checkpointSuffix) && !hasLog
 		if unfinished || orphan {
 			if err := p.place.Dir.Remove(e.Name); err != nil {
-				return nil, fmt.Errorf("remove %s: %w", e.Name, err)
+				return there, fmt.Errorf("remove %s: %w", e.Name, err)
 			}
 		}
 	}
-	return bases, nil
+	return there, nil
 }
 
 // load returns a segment that was sealed. Nil: it was not, or its index files cannot be used.
@@ -122,67 +152,113 @@ func (p *Partition) loadHeader(base Cursor, suffix string) (*indexHeader, error)
 	return &h, err
 }
 
-// mend makes a sealed segment of a log that has no index files. Of the newest one it keeps what is whole, and copies it:
-// it may be in the page cache only, and count as synced. An older one was synced before the next was made.
-func (p *Partition) mend(base Cursor, newest bool) (*segment, error) {
+// mend makes segments of a log that has no index files. What its checkpoints cover is taken as it is. Of the rest of the newest
+// one it keeps what is whole, and copies it into a log of its own: it may be in the page cache only, and count as synced.
+// An older log was synced before the next was made.
+func (p *Partition) mend(base, limit Cursor) ([]*segment, error) {
+	known, err := p.covered(base)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil {
+		known = &segment{base: base, next: base}
+	}
 	const filesAtOnce = 2 // the log and its copy: two places at once, since who holds one must not wait for another
 	if err := p.place.Files.Reserve(filesAtOnce); err != nil {
 		return nil, err
 	}
-	s, err := p.readAll(base, newest)
-	p.place.Files.Give(filesAtOnce)
-	if err != nil {
-		return nil, err
+	defer p.place.Files.Give(filesAtOnce)
+	known.full = true
+	if limit == noLimit {
+		return p.salvage(known)
 	}
-	p.forget(base)
-	if newest && s.empty() {
-		p.h.Probe().Mark(host.Event{Name: PointAdopted, A: int64(base)})
-		s.began = p.h.Elapsed()
-		return s, nil
+	p.h.Probe().Mark(host.Event{Name: PointMissingIndex, A: int64(base)})
+	if known.next < limit {
+		err = p.scan(known, limit, func(r found, at Time) error {
+			known.take(&r, 0, at, p.config.IndexBytes)
+			return nil
+		})
 	}
-	s.addTime()
-	sealed, err := p.writeIndexes(s)
-	if err == nil {
-		p.h.Probe().Mark(host.Event{Name: PointSalvaged, A: int64(sealed.next), B: sealed.bytes})
-	}
-	return sealed, err
+	known.addTime()
+	return []*segment{known}, err
 }
 
-// readAll reads a log, and puts a copy of what is whole of it in its place if it is the newest.
-func (p *Partition) readAll(base Cursor, newest bool) (*segment, error) {
-	var to *copier
-	if newest {
-		to = &copier{p: p, name: fileName(base, logSuffix)}
-		defer to.abandon()
+// salvage copies what is whole of the newest log behind what is known to be durable. The copy is the newest log then, and takes
+// appends; where nothing is known it takes the old one's place.
+func (p *Partition) salvage(known *segment) ([]*segment, error) {
+	rest := &segment{base: known.next, next: known.next, began: p.h.Elapsed()}
+	to := &copier{p: p, name: fileName(rest.base, logSuffix)}
+	defer to.abandon()
+	if known.empty() {
 		if err := to.begin(); err != nil {
 			return nil, fmt.Errorf("begin a copy: %w", err)
 		}
-	} else {
-		p.h.Probe().Mark(host.Event{Name: PointMissingIndex, A: int64(base)})
 	}
-	s, err := p.scan(base, to)
-	if err == nil && newest {
-		err = to.finish(base)
-	}
-	return s, err
-}
-
-// scan reads a log up to its end, or to the first bytes that are no record of it.
-func (p *Partition) scan(base Cursor, to *copier) (*segment, error) {
-	f, err := p.place.Dir.Open(fileName(base, logSuffix))
+	origin := known.bytes
+	err := p.scan(known, noLimit, func(r found, at Time) error {
+		if to.file == nil && r.Filler {
+			origin = r.position + int64(len(r.raw))
+			return nil
+		}
+		if err := to.write(r.raw); err != nil {
+			return fmt.Errorf("copy the record at %d: %w", r.position, err)
+		}
+		rest.take(&r, origin, at, p.config.IndexBytes)
+		return nil
+	})
 	if err != nil {
 		return nil, err
+	}
+	if to.file == nil {
+		return []*segment{known}, nil // the checkpoint covers all of it
+	}
+	if err := to.finish(rest.base); err != nil {
+		return nil, err
+	}
+	p.forget(rest.base)
+	if !known.empty() {
+		p.h.Probe().Mark(host.Event{Name: PointSalvaged, A: int64(rest.next), B: rest.bytes})
+		return []*segment{known, rest}, nil
+	}
+	// Checkpoints that could not be used are of a log that is gone.
+	if err := p.dropCheckpoints(rest.base); err != nil {
+		return nil, err
+	}
+	point := PointSalvaged
+	if rest.empty() {
+		point = PointAdopted
+	}
+	p.h.Probe().Mark(host.Event{Name: point, A: int64(rest.next), B: rest.bytes})
+	return []*segment{rest}, nil
+}
+
+// take adds a record of a log to the segment that it is read for, whose log begins at origin of that.
+func (s *segment) take(r *found, origin int64, at Time, indexBytes int64) {
+	if r.Filler {
+		s.bytes = r.position + int64(len(r.raw)) - origin
+		return
+	}
+	s.add(r.position-origin, int64(len(r.raw)), at, indexBytes)
+}
+
+// scan hands out the records of a log behind what is known of it, up to a cursor, its end, or the first bytes that are no
+// record of it.
+func (p *Partition) scan(known *segment, limit Cursor, each func(r found, at Time) error) error {
+	base := known.base
+	f, err := p.place.Dir.Open(fileName(base, logSuffix))
+	if err != nil {
+		return err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	size, err := f.Size()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	scanner := newScanner(f, p.h.Memory(), &p.config)
 	defer scanner.release()
-	scanner.next, scanner.end = base, size
-	s := &segment{base: base, next: base}
-	for {
+	scanner.seek(known.bytes, known.next)
+	for scanner.end = size; scanner.next < limit; {
+		good, next := scanner.position, scanner.next
 		r, err := scanner.record()
 		var at Time
 		if err == nil && !r.Filler {
@@ -192,30 +268,24 @@ func (p *Partition) scan(base Cursor, to *copier) (*segment, error) {
 		}
 		switch {
 		case err == io.EOF:
-			return s, nil
+			return nil
 		case errors.Is(err, ErrCorrupt):
-			p.tornTail(base, s, size, err)
-			return s, nil
+			p.tornTail(base, next, size-good, err)
+			return nil
 		case err != nil:
-			return nil, err // not the end: the disk does not answer
+			return err // not the end: the disk does not answer
 		}
-		if r.Filler {
-			s.bytes = r.position + int64(len(r.raw))
-		} else {
-			s.add(r.position, int64(len(r.raw)), at, p.config.IndexBytes)
-		}
-		if to != nil {
-			if err := to.write(r.raw); err != nil {
-				return nil, fmt.Errorf("copy the record at %d: %w", r.position, err)
-			}
+		if err := each(r, at); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (p *Partition) tornTail(base Cursor, s *segment, size int64, why error) {
-	p.h.Probe().Mark(host.Event{Name: PointTornTail, A: int64(s.next), B: size - s.bytes})
+func (p *Partition) tornTail(base, next Cursor, bytes int64, why error) {
+	p.h.Probe().Mark(host.Event{Name: PointTornTail, A: int64(next), B: bytes})
 	p.h.Log(host.Warn, "the end of a log is no record and is cut off", host.F("partition", p.place.Name),
-		host.F("segment", int64(base)), host.F("next", int64(s.next)), host.F("bytes", size-s.bytes), host.F("why", why))
+		host.F("segment", int64(base)), host.F("next", int64(next)), host.F("bytes", bytes), host.F("why", why))
 }
 
 // copier writes a log anew under another name, and gives it the old one's when it is durable.
@@ -234,6 +304,11 @@ func (c *copier) begin() error {
 }
 
 func (c *copier) write(raw []byte) error {
+	if c.file == nil {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
 	c.buffer = append(c.buffer, raw...)
 	if len(c.buffer) < copyBytes {
 		return nil

@@ -61,6 +61,9 @@ func (p *Partition) expire(keep Keep) (count int, roll bool) {
 			roll = expired && !s.empty()
 			break
 		}
+		if !s.sealed {
+			break // soon
+		}
 		if !expired && (keep.BytesMax == 0 || total <= keep.BytesMax) {
 			break
 		}
@@ -75,7 +78,7 @@ func (p *Partition) expire(keep Keep) (count int, roll bool) {
 // remove removes the files of a segment. The log goes first: index files without one are removed at the next start.
 func (p *Partition) remove(s *segment) error {
 	p.h.Probe().Mark(host.Event{Name: PointRemoving, A: int64(s.base), B: int64(s.newest)})
-	for _, suffix := range []string{logSuffix, indexSuffix, timesSuffix} {
+	for _, suffix := range []string{logSuffix, indexSuffix, timesSuffix, checkpointSuffix} {
 		if err := p.place.Dir.Remove(fileName(s.base, suffix)); err != nil && !errors.Is(err, host.ErrNotExist) {
 			return fmt.Errorf("remove %s: %w", fileName(s.base, suffix), err)
 		}

@@ -1,36 +1,53 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"lakebed/engine/host"
 	"lakebed/internal/invariant"
 )
 
-// seal ends a segment: its log is durable, then its index files, which say so. It runs in the committing task, or when
-// that has ended.
-func (p *Partition) seal(s *segment) error {
-	f, err := p.file(s.base, logSuffix)
-	if err != nil {
-		return fmt.Errorf("open log %d: %w", s.base, err)
+// finish ends the segment that takes appends: nothing is added to it any more, and its log is durable before the next one is
+// made, so that only the newest log can be torn. Its index files follow in the settling task.
+func (p *Partition) finish(s *segment) error {
+	if !p.durable() {
+		if err := p.syncBase(s.base); err != nil {
+			return err
+		}
 	}
-	err = p.syncLog(f, s.base)
-	f.Release()
-	if err != nil {
-		return err
-	}
+	p.mutex.Lock()
+	s.full = true
+	p.mutex.Unlock()
 	p.h.Probe().Mark(host.Event{Name: PointSealing, A: int64(s.base)})
+	return nil
+}
+
+// seal writes the index files of a full segment, whose log is durable. It runs in the settling task, or when that has ended.
+func (p *Partition) seal(s *segment) error {
 	sealed, err := p.writeIndexes(s)
 	if err != nil {
 		return err
 	}
 	p.mutex.Lock()
-	last := len(p.segments) - 1
-	invariant.Check(p.segments[last] == s, "the newest segment is sealed")
-	p.segments = append(p.segments[:last:last], sealed)
-	setPeaks(p.segments)
-	p.unsynced = false
+	at := slices.Index(p.segments, s)
+	invariant.Check(at >= 0, "retention leaves segments that are not sealed")
+	sealed.peak = s.peak
+	p.segments = slices.Clone(p.segments)
+	p.segments[at] = sealed
+	p.settled.Broadcast()
 	p.mutex.Unlock()
+	return p.dropCheckpoints(s.base)
+}
+
+// dropCheckpoints removes the checkpoints of a sealed segment. It need not be durable: they are not asked for any more.
+func (p *Partition) dropCheckpoints(base Cursor) error {
+	p.forgetFile(base, checkpointSuffix)
+	name := fileName(base, checkpointSuffix)
+	if err := p.place.Dir.Remove(name); err != nil && !errors.Is(err, host.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
 	return nil
 }
 

@@ -43,6 +43,7 @@ type segment struct {
 	newest Time   // largest of its messages
 	peak   Time   // largest of its messages and of all before it that are still there
 	sealed bool
+	full   bool // takes no more, and its log is durable
 
 	indexItems, timesItems int // of the files, once it is sealed
 
@@ -50,6 +51,7 @@ type segment struct {
 	index, times []pair
 	indexedTo    int64         // position of the last item
 	began        time.Duration // on Elapsed
+	covered      coverage      // by checkpoints
 }
 
 func (s *segment) empty() bool { return s.next == s.base }

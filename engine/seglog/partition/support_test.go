@@ -21,6 +21,7 @@ func smallConfig() partition.Config {
 	c.GroupBytesMax, c.BatchBytesMax, c.MessageBytesMax = 300, 900, 400
 	c.SegmentBytes, c.IndexItemsMax, c.IndexBytes = 1800, 60, 150
 	c.ReadChunkBytes = 256
+	c.UnsealedMax, c.CheckpointBytes, c.CheckpointBytesMin = 1, 500, 100
 	return c
 }
 
