@@ -29,6 +29,7 @@ type Verifier struct {
 	loaded    bool
 	next      uint32 // the item that the next record should have
 	matched   uint32 // items whose record is where they say
+	unplaced  uint32 // records for which the index could not be read: none of them proves that an item has no record
 }
 
 // span is a range of bytes.
@@ -52,7 +53,7 @@ func (v *Verifier) Verify(id LogID) error {
 	slow := &slowFile{File: f.file, leave: v.leave}
 	v.log = &logFile{id: id, file: slow, header: f.header, durable: f.durable}
 	v.damaged, v.directory, v.unread = v.damaged[:0], nil, map[uint32]bool{}
-	v.items, v.next, v.matched, v.loaded = 0, 0, 0, false
+	v.items, v.next, v.matched, v.unplaced, v.loaded = 0, 0, 0, 0, false
 	found := func(flaw Flaw) {
 		if slow.refused == nil {
 			v.found(flaw)
@@ -148,8 +149,9 @@ func (v *Verifier) item(k uint32) (it item, ok bool) {
 	if v.unread[number] {
 		return item{}, false
 	}
-	if err := v.load(number); err != nil { // it was good a moment ago: this is a failure to read
+	if err := v.load(number); err != nil { // it was good a moment ago
 		v.unread[number] = true
+		v.foundIndex(int64(number)*blockBytes, blockBytes, v.ledgerOf(k), err)
 		return item{}, false
 	}
 	return itemAt(v.block, int(k%itemsPerBlock)), true
@@ -182,8 +184,8 @@ func (v *Verifier) agrees(id ledger.ID, is item) error {
 	}
 	k, said, known := v.locate(&v.directory[at], is.entry)
 	switch {
-	case !known:
-		return nil // its block is bad, which was reported
+	case !known: // a block is bad, which was reported
+		v.unplaced++
 	case said == is:
 		v.matched++
 		v.next = k + 1
@@ -252,9 +254,9 @@ func (v *Verifier) unmatched() {
 			}
 		}
 	}
-	if v.matched+lost < v.items {
+	if explained := v.matched + v.unplaced + lost; explained < v.items {
 		v.foundIndex(0, blockBytes, NoLedger, fmt.Errorf("the index has %d entries that the log does not have: %w",
-			v.items-v.matched-lost, record.ErrCorrupt))
+			v.items-explained, record.ErrCorrupt))
 	}
 }
 
