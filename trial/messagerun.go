@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lakebed/engine/commitlog"
+	"lakebed/engine/commitlog/server"
 	"lakebed/engine/host"
 	"lakebed/model"
 	"lakebed/sim"
@@ -17,6 +18,9 @@ type messageRun struct {
 	config commitlog.Config
 	lab    *messages.Lab
 	cuts   int64 // power cuts that the history knows of
+
+	remotes []*sim.Node // clients on other machines
+	server  server.Config
 }
 
 func newMessageRun(o Options) *messageRun {
@@ -30,6 +34,7 @@ func newMessageRun(o Options) *messageRun {
 	t.lab.Retention(uint64(t.config.Retention.Age / time.Millisecond))
 	t.node.Disk(commitlog.StoreVolume)
 	t.node.OnExit(t.exited)
+	t.addMessageRemotes()
 	t.arm(s.messageShape())
 	t.world.OnMark(t.marked)
 	return t
@@ -66,12 +71,19 @@ func (t *messageRun) process(h host.Host) error {
 		t.verify(messages.NewClient(h, h.Root(), t.lab, store, s.Clients, s.pace()))
 		return store.Close()
 	}
+	door, err := t.openDoor(h, store)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
 	clients := h.Root().New("clients")
 	for i := range s.Clients {
 		clients.Go("client", messages.NewClient(h, clients, t.lab, store, i, s.pace()).Run)
 	}
 	err = store.AwaitEnd(h.Root())
 	clients.Stop()
+	if door != nil {
+		door.Close()
+	}
 	closed := store.Close()
 	clients.Wait()
 	if err == nil {
@@ -103,9 +115,13 @@ func (t *messageRun) exited(err error, crashed bool) {
 	t.goOn(err, crashed)
 }
 
-// heal ends the phase of faults. The store goes down once more.
+// heal ends the phase of faults. The store goes down once more. Who is on another machine goes before it: what he sends while
+// everything is read would not be looked for.
 func (t *messageRun) heal() {
 	t.single.heal()
+	for _, n := range t.remotes {
+		n.Stop()
+	}
 	t.bringDown()
 }
 
@@ -119,6 +135,7 @@ func (t *messageRun) promised() commitlog.FlushMode {
 
 // runAll lets the world run, and asks the checkers.
 func (t *messageRun) runAll() Result {
+	t.startMessageRemotes()
 	world := t.runWorld(t.heal)
 	mode := t.promised()
 	durable := mode == commitlog.FlushAlways || mode == commitlog.FlushGroup

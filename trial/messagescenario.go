@@ -40,8 +40,8 @@ type MessageWork struct {
 func (s *Scenario) checkCommitLog() error {
 	w := &s.CommitLog.Work
 	switch {
-	case s.Cluster != nil || s.Segments != nil || s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}):
-		return fmt.Errorf("scenario %s: cluster, segments, damage, doubt, remote_clients and work are not those of a commit log", s.Name)
+	case s.Cluster != nil || s.Segments != nil || s.Damage || s.Doubt || s.Work != (Work{}):
+		return fmt.Errorf("scenario %s: cluster, segments, damage, doubt and work are not those of a commit log", s.Name)
 	case min(w.Pull, w.PullTag, w.Tail, w.Query, w.Time, w.Clean) < 0 || w.Send < 1 || w.SendTo < 1:
 		return fmt.Errorf("scenario %s: no weight may be negative, and somebody must send", s.Name)
 	}
@@ -63,6 +63,9 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 	c.Preallocation = []series.Preallocation{series.Sparse, series.Fallocated, series.ZeroFilled, series.Recycled}[pick(4)]
 	c.SparesMax, c.RetryPause = pick(4), time.Duration(5+pick(50))*time.Millisecond
 	c.Flush = []commitlog.FlushMode{commitlog.FlushGroup, commitlog.FlushGroup, commitlog.FlushAlways, commitlog.FlushInterval, commitlog.FlushNever}[pick(5)]
+	if s.Remote > 0 && c.Flush != commitlog.FlushAlways {
+		c.Flush = commitlog.FlushGroup // what a power cut may take back is told by calls, and those of others last through one
+	}
 	if s.CommitLog.Flush != "" {
 		c.Flush = commitlog.FlushMode(s.CommitLog.Flush)
 	}
@@ -101,10 +104,17 @@ func drawMessageMix(s *Scenario, config *commitlog.Config, r *rand.Rand) message
 
 // messageShape is what there is to break.
 func (s *Scenario) messageShape() faults.Shape {
-	return faults.Shape{
+	shape := faults.Shape{
 		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600,
 		Nodes: []faults.NodeShape{{Name: brokerNode, Volumes: []string{commitlog.StoreVolume}, Points: messagePoints()}},
 	}
+	if s.Remote > 0 {
+		shape.Nodes[0].Points = append(shape.Nodes[0].Points, serverPoints()...)
+	}
+	for i := range s.Remote {
+		shape.Peers = append(shape.Peers, remoteNode(i))
+	}
+	return shape
 }
 
 // messagePoints are those of a commit log, with how likely a crash is to find something there.

@@ -14,25 +14,43 @@ import (
 	"lakebed/workloads/agenda"
 )
 
-// Client is one sequential caller inside the store's process. What it does is what its agenda says.
+// Log is what every client can reach, in the store's process or over the network.
+type Log interface {
+	Append(message.Message) (commitlog.Placed, error)
+	Pull(commitlog.PullRequest) (commitlog.PullResult, error)
+}
+
+// Client is one sequential caller. What it does is what its agenda says.
 type Client struct {
 	agenda.Walk
 	lab    *Lab
 	h      host.Host
 	group  host.Group
-	store  *commitlog.Store
-	rand   *rand.Rand // the walk's
+	log    Log
+	store  *commitlog.Store // nil: the client is on another machine
+	rand   *rand.Rand       // the walk's
 	number int
-	offset map[model.QueueID]int64 // of tailing
+	offset map[model.QueueID]int64  // of tailing
+	seen   map[model.QueueID]bounds // of a client on another machine
 }
 
-// NewClient makes a client whose tasks belong to g. pace is the mean time between two operations.
+// NewClient makes a client inside the store's process, whose tasks belong to g. pace is the mean time between two operations.
 func NewClient(h host.Host, g host.Group, lab *Lab, store *commitlog.Store, number int, pace time.Duration) *Client {
 	walk := lab.agenda.Walk(number, pace)
 	return &Client{
-		Walk: walk, lab: lab, h: h, group: g, store: store, rand: walk.Rand, number: number, offset: map[model.QueueID]int64{},
+		Walk: walk, lab: lab, h: h, group: g, store: store, rand: walk.Rand, number: number, offset: map[model.QueueID]int64{}, log: store,
 	}
 }
+
+// NewRemote makes a client on another machine. It only sends and pulls, and goes on whatever happens to the store.
+func NewRemote(h host.Host, g host.Group, lab *Lab, log Log, number int, pace time.Duration) *Client {
+	c := NewClient(h, g, lab, nil, number, pace)
+	c.log, c.seen = log, map[model.QueueID]bounds{}
+	return c
+}
+
+// bounds are those of a queue, as the last answer told them.
+type bounds struct{ low, high int64 }
 
 // Run works until the group stops or the store does.
 func (c *Client) Run() {
@@ -46,12 +64,30 @@ func (c *Client) act() bool {
 	action := func(weight int, do func() error) agenda.Action {
 		return agenda.Weighted(weight, c.Single(func() bool { return !isEnd(do()) }))
 	}
+	if c.store == nil {
+		return c.actRemote()
+	}
 	return c.Choose(
 		action(m.Send, func() error { return c.send(commitlog.AnyQueue) }),
 		action(m.SendTo, func() error { return c.send(c.queue().Queue) }),
 		action(m.Pull, func() error { return c.pull(c.queue(), "") }),
 		action(m.PullTag, func() error { return c.pull(c.queue(), tags[c.rand.IntN(len(tags))]) }),
 		action(m.Tail, c.tail), action(m.Query, c.query), action(m.Time, c.time), action(m.Clean, c.clean),
+	)
+}
+
+// actRemote does one step of a client on another machine, for which the store's end is none.
+func (c *Client) actRemote() bool {
+	m := &c.lab.mix
+	action := func(weight int, do func() error) agenda.Action {
+		return agenda.Weighted(weight, c.Single(func() bool { return do() == nil || !c.group.Stopping() }))
+	}
+	return c.Choose(
+		action(m.Send, func() error { return c.send(commitlog.AnyQueue) }),
+		action(m.SendTo, func() error { return c.send(c.queue().Queue) }),
+		action(m.Pull, func() error { return c.pull(c.queue(), "") }),
+		action(m.PullTag, func() error { return c.pull(c.queue(), tags[c.rand.IntN(len(tags))]) }),
+		action(m.Tail, c.tail),
 	)
 }
 
@@ -90,8 +126,8 @@ func (c *Client) send(queue int32) error {
 	}
 	t := c.lab.beginSend(model.Send{
 		Client: model.ClientID(c.number), Queue: model.QueueID{Topic: topic, Queue: queue}, Tag: tag, Digest: digest,
-	})
-	placed, err := c.store.Append(message.Message{Topic: []byte(topic), Queue: queue, Body: body, Properties: properties})
+	}, c.store == nil)
+	placed, err := c.log.Append(message.Message{Topic: []byte(topic), Queue: queue, Body: body, Properties: properties})
 	outcome := model.OK
 	if errors.Is(err, commitlog.ErrOutcomeUnknown) {
 		outcome = model.Unknown
@@ -127,12 +163,20 @@ func digestIn(m *message.Message) (d model.Digest) {
 
 // pull reads from anywhere in a queue.
 func (c *Client) pull(q model.QueueID, tag string) error {
-	low, high, err := c.store.Bounds(q.Topic, q.Queue)
+	low, high, err := c.bounds(q)
 	if err != nil {
 		return err
 	}
 	_, err = c.ask(q, low+c.rand.Int64N(high-low+2), tag, 0, false)
 	return err
+}
+
+func (c *Client) bounds(q model.QueueID) (low, high int64, err error) {
+	if c.store == nil {
+		b := c.seen[q]
+		return b.low, b.high, nil
+	}
+	return c.store.Bounds(q.Topic, q.Queue)
 }
 
 // tail goes on behind what this client has seen of a queue, and waits for more.
@@ -152,13 +196,17 @@ func (c *Client) ask(q model.QueueID, from int64, tag string, suspend time.Durat
 	if tag != "" {
 		r.Tags = []string{tag}
 	}
-	answer, err := c.store.Pull(r)
+	answer, err := c.log.Pull(r)
 	if err != nil {
 		c.lab.count("pull error")
 		return from, err
 	}
 	p.Low, p.High, p.Next = answer.Min, answer.Max, answer.Next
-	c.now()
+	if c.store == nil {
+		c.seen[q] = bounds{answer.Min, answer.Max}
+	} else {
+		c.now() // the store's: a client on another machine has a clock of its own
+	}
 	for i := range answer.Messages {
 		m := &answer.Messages[i]
 		if tag != "" && !m.HasTag(tag) {

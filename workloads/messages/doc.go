@@ -13,5 +13,8 @@
 //
 //   - It judges nothing; package model does. A pull that fails is recorded as none.
 //
+// Clients made by NewRemote reach the store over the network, through whatever speaks with its server. Only their sends go on
+// when the store's process ends.
+//
 // A Lab outlives the store's processes. Its clients are tasks of a node, started anew in each incarnation.
 package messages

@@ -29,7 +29,7 @@ type Lab struct {
 	mutex   sync.Mutex
 	history model.MessageHistory
 	stamps  stamp.Clock
-	open    map[int]model.Send // sends under way
+	open    map[int]openSend // sends under way
 	next    int
 	answers map[string]int64
 	sent    map[model.ClientID][]model.Digest // in their order, whatever came of them
@@ -38,7 +38,7 @@ type Lab struct {
 // NewLab makes a lab in which nothing has happened. Clients do what the agenda says.
 func NewLab(mix Mix, a *agenda.Agenda) *Lab {
 	return &Lab{
-		mix: mix, agenda: a, open: map[int]model.Send{}, answers: map[string]int64{}, sent: map[model.ClientID][]model.Digest{},
+		mix: mix, agenda: a, open: map[int]openSend{}, answers: map[string]int64{}, sent: map[model.ClientID][]model.Digest{},
 	}
 }
 
@@ -55,18 +55,24 @@ func (l *Lab) Time(at model.Stamp) (time.Duration, bool) {
 // token stands for a send under way.
 type token int
 
+// openSend is a send under way. One of a client on another machine does not end with the store's process.
+type openSend struct {
+	model.Send
+	remote bool
+}
+
 func (l *Lab) now() model.Stamp {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.stamps.Next()
 }
 
-func (l *Lab) beginSend(s model.Send) token {
+func (l *Lab) beginSend(s model.Send, remote bool) token {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	s.Call = l.stamps.Next()
 	l.next++
-	l.open[l.next] = s
+	l.open[l.next] = openSend{s, remote}
 	l.sent[s.Client] = append(l.sent[s.Client], s.Digest)
 	return token(l.next)
 }
@@ -86,11 +92,12 @@ func (l *Lab) anySent(client int, r *rand.Rand) (d model.Digest, ok bool) {
 func (l *Lab) endSend(t token, outcome model.Outcome, placed commitlog.Placed) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	s, ok := l.open[int(t)]
+	open, ok := l.open[int(t)]
 	if !ok {
 		return
 	}
 	delete(l.open, int(t))
+	s := open.Send
 	s.Return, s.Outcome, s.Offset, s.Physical, s.Stored = l.stamps.Next(), outcome, placed.QueueOffset, placed.Physical, placed.Stored
 	l.answers["send "+outcome.String()]++
 	l.history.Sends = append(l.history.Sends, s)
@@ -131,17 +138,23 @@ func (l *Lab) count(what string) {
 }
 
 // Ended records that the store's process is gone. What was under way in it has ended without an answer.
-func (l *Lab) Ended() {
+func (l *Lab) Ended() { l.endOpen(false) }
+
+// endOpen ends the sends under way in the store's process, or all.
+func (l *Lab) endOpen(remote bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	ended := l.stamps.Next()
 	for t := 1; t <= l.next; t++ {
-		if s, ok := l.open[t]; ok {
-			delete(l.open, t)
-			s.Return, s.Outcome = ended, model.Unknown
-			l.answers["send "+s.Outcome.String()]++
-			l.history.Sends = append(l.history.Sends, s)
+		open, ok := l.open[t]
+		if !ok || open.remote && !remote {
+			continue
 		}
+		delete(l.open, t)
+		s := open.Send
+		s.Return, s.Outcome = ended, model.Unknown
+		l.answers["send "+s.Outcome.String()]++
+		l.history.Sends = append(l.history.Sends, s)
 	}
 }
 
@@ -154,7 +167,7 @@ func (l *Lab) PowerCut() {
 
 // History ends what is open and returns the record. durable and visible are what the store's settings promise.
 func (l *Lab) History(durable, visible bool) *model.MessageHistory {
-	l.Ended()
+	l.endOpen(true)
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.history.Durable, l.history.Visible = durable, visible
