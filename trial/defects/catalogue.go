@@ -57,7 +57,7 @@ func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
 		readDefects(), serverDefects(), startDefects(), damageDefects(), scrubDefects(),
 		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects(),
-		segmentDefects(), livenessDefects(), memoryDefects(), rareDefects())
+		segmentDefects(), messageDefects(), livenessDefects(), memoryDefects(), rareDefects())
 }
 
 // Find returns the defect of this id.

@@ -14,6 +14,7 @@ var checkers = []string{
 	"acked", "ack-order", "content", "end", "length", "confirmed", "beyond", "divergence", "metadata", "ensemble", "quorum", "log",
 	"bookie", "invented", "fence", "negative", "vanished", "last-entry", "range", "list", "deleted", "durability",
 	checkerRestart, checkerWorld, checkerLiveness, checkerMemory, checkerScrub,
+	"foreign", "queue-order", "place", "lost", "prefix", "visible", "duplicate",
 	checkerEjection, checkerHealed, "segments-content", "segments-invented", "segments-lost", "segments-order", "segments-time", "segments-trimmed",
 }
 
