@@ -60,7 +60,6 @@ func TestDamageIsNeverPassedOnAsGood(t *testing.T) {
 	}
 }
 
-
 // TestAReadErrorIsToldAndLeavesTheServerWhole: the disk refuses to read the log for a while. A pull then says so, whatever the
 // sender, and is not told that the message is damaged or gone; afterwards everything is there.
 func TestAReadErrorIsToldAndLeavesTheServerWhole(t *testing.T) {
