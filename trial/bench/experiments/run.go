@@ -29,6 +29,8 @@ func programs() map[ID]experiment {
 		"X-27": {measure: measureQueues, judge: judgeQueues},
 		"X-29": {measure: measurePolls, judge: judgePolls},
 		"X-30": {measure: measureRetention, judge: judgeRetention},
+		"X-23": {measure: measureSenders, judge: judgeSenders},
+		"X-24": {measure: measureReadAhead, judge: judgeReadAhead},
 		"X-45": {measure: measureSlowReplica, judge: judgeSlowReplica},
 		"X-46": {measure: measureLACRules, judge: judgeLACRules},
 		"X-47": {measure: measureReplicaChoice, judge: judgeReplicaChoice},
