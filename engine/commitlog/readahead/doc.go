@@ -5,6 +5,8 @@
 //   - A Window is one reader's: as long as he reads on, what follows is fetched ahead of him, and twice as much each time up to
 //     a bound. Who jumps gets nothing ahead but the smallest window, and what he left behind counts as wasted.
 //   - What is fetched ends at pages of 4 KiB (R4-29) or at the log's end, and each byte is fetched once as long as he reads on.
+//   - Whether he reads on is for him to say: in a log of many queues the next message of one may lie anywhere, and a window that
+//     judged by distance would stay small for ever.
 //   - No decision depends on time: the same reads have the same fetches.
 //
 // # What it does not promise

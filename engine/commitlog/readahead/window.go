@@ -28,10 +28,11 @@ type Step struct {
 	Wasted int64     // bytes that were fetched and that he has passed or left
 }
 
-// Read takes note that a range is read, of a log that ends at limit.
-func (w *Window) Read(s host.Span, limit int64) Step {
+// Read takes note that a range is read, of a log that ends at limit. goesOn: it is what comes next for this reader. Only he can
+// tell: between two of his reads the log may have more of others than was ever fetched for him.
+func (w *Window) Read(s host.Span, goesOn bool, limit int64) Step {
 	end := s.Off + s.Len
-	if !w.begun || s.Off < w.read || s.Off > w.to {
+	if !w.begun || !goesOn || s.Off < w.read {
 		step := Step{Wasted: w.Unread()}
 		w.begun, w.read, w.to, w.ahead = true, end, end, min(w.Config.Min, w.Config.Max)
 		step.Fetch = w.fetch(limit)

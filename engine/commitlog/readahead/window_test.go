@@ -11,7 +11,7 @@ import (
 const logEnd = 10 << 20
 
 func read(w *readahead.Window, off, n int64) readahead.Step {
-	return w.Read(host.Span{Off: off, Len: n}, logEnd)
+	return w.Read(host.Span{Off: off, Len: n}, true, logEnd)
 }
 
 // TestWhoReadsOnIsServedFromWhatWasFetched: after the first read all are hits, the window doubles up to its bound, and every
@@ -48,7 +48,7 @@ func TestWhoJumpsGetsTheSmallestWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	fetched, wasted, hits := int64(0), int64(0), 0
 	for range 1000 {
-		step := read(&w, r.Int64N(logEnd-1000), 1000)
+		step := w.Read(host.Span{Off: r.Int64N(logEnd - 1000), Len: 1000}, false, logEnd)
 		if step.Fetch.Len > 8<<10+2*readahead.PageBytes {
 			t.Fatalf("fetch %+v for one who jumps", step.Fetch)
 		}
@@ -71,6 +71,21 @@ func TestGapsThatAReaderLeavesOutAreWasted(t *testing.T) {
 		if step := read(&w, i*2500, 1000); !step.Hit || step.Wasted != 1500 {
 			t.Fatalf("read %d: %+v", i, step)
 		}
+	}
+}
+
+// TestAWindowGrowsOverWhatOthersHaveInTheLog: a reader's messages lie far apart, farther than the first windows reach. He reads
+// on all the same, and is served from what was fetched after a few reads.
+func TestAWindowGrowsOverWhatOthersHaveInTheLog(t *testing.T) {
+	w := readahead.Window{Config: readahead.Config{Min: 4 << 10, Max: 1 << 20}}
+	missed := 0
+	for i := range int64(100) {
+		if !read(&w, i*70_000, 8000).Hit {
+			missed++
+		}
+	}
+	if missed > 7 {
+		t.Errorf("%d of 100 reads were not fetched ahead", missed)
 	}
 }
 

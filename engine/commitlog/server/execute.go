@@ -87,7 +87,7 @@ func (c *connection) send(r request, ask *commitlog.PullRequest, found *commitlo
 		}
 	}
 	if len(found.Places) > 0 {
-		c.follow(ask, &b)
+		c.follow(ask, found, &b)
 	}
 	head := wire.AppendPulled(nil, r.sequence, b.pulled(found))
 	c.writing.Lock()

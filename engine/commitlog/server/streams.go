@@ -15,6 +15,7 @@ type consumer struct {
 // stream is the reading of one consumer.
 type stream struct {
 	consumer consumer
+	next     int64 // offset in the queue at which he would go on
 	window   readahead.Window
 }
 
@@ -75,7 +76,7 @@ func (s *Server) ReadAhead() ReadAhead {
 }
 
 // follow takes note of what a consumer is about to get, and has fetched what will come next.
-func (c *connection) follow(ask *commitlog.PullRequest, b *body) {
+func (c *connection) follow(ask *commitlog.PullRequest, found *commitlog.Located, b *body) {
 	s := c.server
 	if s.config.Prefetch == PrefetchOff {
 		return
@@ -84,7 +85,9 @@ func (c *connection) follow(ask *commitlog.PullRequest, b *body) {
 	from, end := b.pieces[0].spans[0].Off, last.spans[len(last.spans)-1]
 	c.streams.mutex.Lock()
 	stream, left := c.streams.of(consumer{ask.Topic, ask.Queue}, s.config.ReadAhead)
-	step := stream.window.Read(host.Span{Off: from, Len: end.Off + end.Len - from}, s.store.Stats().Dispatched)
+	goesOn := ask.Offset == stream.next
+	stream.next = found.Next
+	step := stream.window.Read(host.Span{Off: from, Len: end.Off + end.Len - from}, goesOn, s.store.Stats().Dispatched)
 	c.streams.mutex.Unlock()
 	s.counts.pulls.Add(1)
 	if step.Hit {

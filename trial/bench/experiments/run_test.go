@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"lakebed/engine/commitlog"
 	"lakebed/reports"
 )
 
@@ -96,6 +97,29 @@ func TestReplicaChoiceRuns(t *testing.T) {
 	r := quickly(t, "X-47", Program{})
 	if value(t, r, choiceCell(choiceShapes()[0], anyBookie), figureNotFound) == 0 {
 		t.Error("the workload leaves no holes")
+	}
+}
+
+// TestSendersRun: every sender and the bare loop send the whole log, warm and cold.
+func TestSendersRun(t *testing.T) {
+	r := quickly(t, "X-23", Program{})
+	for _, sender := range senderNames() {
+		for _, warmth := range []string{cacheWarm, cacheCold} {
+			if value(t, r, senderCell(256<<10, warmth, sender), figureSent) <= 0 {
+				t.Errorf("%s sent nothing, %s", sender, warmth)
+			}
+		}
+	}
+}
+
+// TestReadAheadRuns: a window that doubles serves who reads on, also where eight queues share a log, and not who jumps.
+func TestReadAheadRuns(t *testing.T) {
+	r := quickly(t, "X-24", Program{})
+	hits := func(pattern string) float64 {
+		return value(t, r, aheadCell(commitlog.AdviceRandom, aheadDouble, pattern), figureHits)
+	}
+	if hits(patternSequential) < 0.8 || hits(patternReaders) < 0.8 || hits(patternRandom) > 0.3 {
+		t.Errorf("hit ratios: sequential %.2f, eight readers %.2f, random %.2f", hits(patternSequential), hits(patternReaders), hits(patternRandom))
 	}
 }
 

@@ -67,7 +67,7 @@ func measureSenders(ctx context.Context, r *run) error {
 			config := messageLogConfig(1)
 			config.PullBytesMax = max(sendPull, int64(size)+1<<10)
 			return r.inMessageLog(ctx, dir, config, func(l *messageLog) error {
-				if err := l.fill(size, either(r, int64(256<<20), 8<<20)); err != nil {
+				if err := l.fill(size, either(r, int64(256<<20), 4<<20)); err != nil {
 					return err
 				}
 				return l.senders(ctx, dir, size)

@@ -41,6 +41,11 @@ func aheadWindows() []aheadWindow {
 	return append(windows, aheadWindow{aheadDouble, readahead.Config{Min: 4 << 10, Max: 1 << 20}})
 }
 
+// allAdvice begins with the one under which only the windows are at work.
+func allAdvice() []commitlog.Advice {
+	return []commitlog.Advice{commitlog.AdviceRandom, commitlog.AdviceNormal, commitlog.AdviceSequential}
+}
+
 type aheadWindow struct {
 	name   string
 	config readahead.Config
@@ -55,7 +60,7 @@ func measureReadAhead(ctx context.Context, r *run) error {
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		filled := int64(0)
 		for round := range either(r, 5, 1) {
-			for _, advice := range []commitlog.Advice{commitlog.AdviceRandom, commitlog.AdviceNormal, commitlog.AdviceSequential} {
+			for _, advice := range either(r, allAdvice(), allAdvice()[:1]) {
 				config := messageLogConfig(aheadReaders)
 				config.Advice = advice
 				err := r.inMessageLog(ctx, dir, config, func(l *messageLog) error {
@@ -81,7 +86,7 @@ func measureReadAhead(ctx context.Context, r *run) error {
 // the windows are at work, and without a window only the kernel.
 func (l *messageLog) readAhead(ctx context.Context, advice commitlog.Advice, round int) error {
 	for _, window := range aheadWindows() {
-		if advice != commitlog.AdviceRandom && window.name != aheadNone && window.name != aheadDouble {
+		if (l.Quick || advice != commitlog.AdviceRandom) && window.name != aheadNone && window.name != aheadDouble {
 			continue
 		}
 		for _, pattern := range []string{patternSequential, patternRandom, patternReaders} {
