@@ -93,10 +93,11 @@ func serverPoints() []faults.PointShape {
 	}
 }
 
-// remoteMessageMarks are the rare states that trials with clients on other machines exist for.
+// remoteMessageMarks are the rare states that trials with clients on other machines exist for, and that a dozen of them reach
+// surely.
 func remoteMessageMarks() []host.Point {
 	return []host.Point{
-		server.PointProduced, server.PointSent, server.PointTorn, server.PointChecked, server.PointUnmapped, server.PointPrefetched,
+		server.PointProduced, server.PointSent, server.PointChecked, server.PointUnmapped, server.PointPrefetched,
 		client.PointLost, client.PointRechecked,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"lakebed/engine/commitlog/server"
 )
 
 // TestTrialsOfACommitLogOverTheNetworkAreEqualAndReachItsRareStates: the same seed gives the same result, no promise is broken,
@@ -36,7 +38,7 @@ func TestTrialsOfACommitLogOverTheNetworkAreEqualAndReachItsRareStates(t *testin
 			}
 		}
 	}
-	for _, point := range remoteMessageMarks() {
+	for _, point := range append(remoteMessageMarks(), server.PointTorn) {
 		if marks[string(point)] == 0 {
 			t.Errorf("no trial came to %s", point)
 		}
