@@ -18,7 +18,7 @@ import (
 
 // daemonCommands are the processes of a cluster and what uses them.
 func (a *app) daemonCommands() []*cobra.Command {
-	return []*cobra.Command{a.metadataCommand(), a.bookieCommand(), a.ledgerCommand(), a.deathCommand(), a.deathWriterCommand()}
+	return []*cobra.Command{a.metadataCommand(), a.bookieCommand(), a.ledgerCommand(), a.logCommand(), a.mqCommand(), a.deathCommand(), a.deathWriterCommand()}
 }
 
 // logFlags say what goes to standard error.

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lakebed/engine/host"
+	"lakebed/engine/host/oshost"
+	"lakebed/service"
+	"lakebed/service/call"
+	"lakebed/service/wire"
+	"lakebed/trial/campaign"
+)
+
+// reachFlags say where a store is: in directories that this process opens, or behind a server.
+type reachFlags struct {
+	dirs   []string
+	url    string
+	socket string
+	json   bool
+}
+
+func (f *reachFlags) add(c *cobra.Command, severalDirs bool) {
+	flags := c.PersistentFlags()
+	about := "directory of the store, which this process opens: no other may have it open"
+	if severalDirs {
+		about = "data directory of the store, which this process opens; may be given several times, always in the same order"
+	}
+	flags.StringArrayVar(&f.dirs, "dir", nil, about)
+	flags.StringVar(&f.url, "url", "", "server to ask, http://HOST:PORT")
+	flags.StringVar(&f.socket, "socket", "", "unix socket of the server to ask; of serve: the one to make")
+	flags.BoolVar(&f.json, "json", false, "print JSON: one object, or one a line for each message")
+	_ = c.MarkPersistentFlagDirname("dir")
+}
+
+// opener opens a store, makes its service, and says how the store is closed.
+type opener func(host.Host, *slog.Logger) (*service.Service, func() error, error)
+
+// openStore is what serve and commands with --dir open.
+type openStore struct {
+	volumes map[string]string
+	open    opener
+	logger  *slog.Logger
+}
+
+// serve opens a store, and serves it on what listen returns until the context ends: then requests under way get their answers,
+// and the store is closed.
+func (o *openStore) serve(ctx context.Context, listen func() ([]net.Listener, error)) error {
+	return oshost.Run(context.WithoutCancel(ctx), oshost.Config{Volumes: o.volumes, Logger: o.logger}, func(h host.Host) error {
+		s, closeStore, err := o.open(h, o.logger)
+		if err != nil {
+			return err
+		}
+		listeners, err := listen()
+		if err == nil {
+			err = s.Serve(ctx, listeners...)
+		}
+		if errors.Is(err, service.ErrDrainOverdue) {
+			return err // a disk that hangs would hold the store's end, too: what is acknowledged is safe, and the process ends
+		}
+		err = errors.Join(err, closeStore())
+		s.Join()
+		return err
+	})
+}
+
+// within serves a store to this process alone, while use runs.
+func (o *openStore) within(ctx context.Context, use func(call.Config) error) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	pipe, ready, ended := service.NewPipe(), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- o.serve(serving, func() ([]net.Listener, error) {
+			close(ready)
+			return []net.Listener{pipe}, nil
+		})
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		return err
+	}
+	err := use(call.Config{Dial: func(context.Context) (net.Conn, error) { return pipe.Dial() }})
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// reach runs use with a way to the store that the flags name.
+func (a *app) reach(c *cobra.Command, f *reachFlags, open func() (*openStore, error), use func(context.Context, call.Config) error) error {
+	ctx, release := oshost.UntilTerminated(c.Context())
+	defer release()
+	var err error
+	switch {
+	case len(f.dirs) > 0 && (f.url != "" || f.socket != "") || f.url != "" && f.socket != "":
+		return fmt.Errorf("%w: --dir, --url and --socket each name a store: want one of them", campaign.ErrUsage)
+	case len(f.dirs) == 0 && f.url == "" && f.socket == "":
+		return fmt.Errorf("%w: which store? want --dir DIR, --url http://HOST:PORT or --socket PATH", campaign.ErrUsage)
+	case len(f.dirs) > 0:
+		for _, dir := range f.dirs {
+			_, path := volumePath(dir, 0)
+			if !isDirectory(path) {
+				return fmt.Errorf("%w: there is no directory %s; serve and create make one", campaign.ErrUsage, path)
+			}
+		}
+		var o *openStore
+		if o, err = open(); err == nil {
+			err = o.within(ctx, func(config call.Config) error { return use(ctx, config) })
+		}
+	default:
+		err = use(ctx, call.Config{URL: f.url, Socket: f.socket})
+	}
+	if err != nil && ctx.Err() != nil && !errors.Is(err, wire.OutcomeUnknown) {
+		return ctx.Err()
+	}
+	return explainStore(err)
+}
+
+// volumePath is the name and the path of the n-th data directory, which is given as PATH or NAME=PATH.
+func volumePath(dir string, n int) (name, path string) {
+	if name, path, named := strings.Cut(dir, "="); named && name != "" && !strings.ContainsRune(name, os.PathSeparator) {
+		return name, path
+	}
+	return fmt.Sprintf("disk%d", n), dir
+}
+
+// explainStore sorts errors into exit codes and says what to do about them.
+func explainStore(err error) error {
+	if err == nil || errors.Is(err, campaign.ErrUsage) {
+		return err
+	}
+	for _, class := range []wire.Class{wire.Invalid, wire.NotFound, wire.Exists, wire.TooLarge, wire.Trimmed, wire.Beyond} {
+		if errors.Is(err, class) && !errors.Is(err, wire.OutcomeUnknown) {
+			return asUsage(err)
+		}
+	}
+	switch {
+	case errors.Is(err, wire.OutcomeUnknown):
+		err = fmt.Errorf("%w\nit may be stored or not: look before you send it again", err)
+	case errors.Is(err, wire.Unreachable):
+		err = fmt.Errorf("%w\ndoes a server run there? see: simrun log serve --help, simrun mq serve --help", err)
+	case errors.Is(err, host.ErrLocked):
+		err = fmt.Errorf("%w\nanother process has the store open: ask its server with --url or --socket", err)
+	}
+	return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
+}
+
+// serveFlags are what both kinds of servers share.
+type serveFlags struct {
+	listen string
+	logs   logFlags
+	bounds service.Config
+}
+
+func (f *serveFlags) add(c *cobra.Command) {
+	f.bounds = service.DefaultConfig()
+	flags := c.Flags()
+	flags.StringVar(&f.listen, "listen", "", "TCP address to listen on, such as 127.0.0.1:8080; port 0 lets the machine choose")
+	flags.Int64Var(&f.bounds.BodyBytesMax, "body-bytes", f.bounds.BodyBytesMax, "longest body of a request")
+	flags.IntVar(&f.bounds.RequestsMax, "requests", f.bounds.RequestsMax, "requests under way at a time; others are refused")
+	flags.IntVar(&f.bounds.WaitsMax, "waits", f.bounds.WaitsMax, "requests that wait for messages at a time; others are refused")
+	flags.DurationVar(&f.bounds.DrainMax, "drain", f.bounds.DrainMax, "how long a stop waits for requests under way")
+	f.logs.add(c)
+}
+
+// serveStore serves a store until the command is interrupted.
+func (a *app) serveStore(c *cobra.Command, f *serveFlags, reach *reachFlags, what string, open func() (*openStore, error)) error {
+	switch {
+	case len(reach.dirs) == 0:
+		return fmt.Errorf("%w: serve needs --dir, the directory that it keeps everything in", campaign.ErrUsage)
+	case f.listen == "" && reach.socket == "":
+		return fmt.Errorf("%w: serve needs --listen HOST:PORT, --socket PATH, or both", campaign.ErrUsage)
+	case reach.url != "":
+		return fmt.Errorf("%w: --url asks a server, and serve is one: want --listen", campaign.ErrUsage)
+	}
+	if f.listen != "" {
+		if err := checkAddress("listen", f.listen, true); err != nil {
+			return err
+		}
+	}
+	if err := f.bounds.Validate(); err != nil {
+		return asUsage(err)
+	}
+	o, err := open()
+	if err != nil {
+		return asUsage(err)
+	}
+	if o.logger, err = f.logs.logger(a); err != nil {
+		return err
+	}
+	err = a.live(c, func(ctx context.Context) error {
+		return o.serve(ctx, func() ([]net.Listener, error) { return a.listenFor(f, reach, what) })
+	})
+	if err == nil {
+		fmt.Fprintf(a.out, "stopped %s: every request has its answer, and the store is closed\n", what)
+	}
+	return err
+}
+
+// listenFor takes the addresses, and says that they are served.
+func (a *app) listenFor(f *serveFlags, reach *reachFlags, what string) (listeners []net.Listener, err error) {
+	told := ""
+	if f.listen != "" {
+		l, err := service.Listen(f.listen)
+		if err != nil {
+			return nil, err
+		}
+		listeners = append(listeners, l)
+		told += " http://" + l.Addr().String()
+	}
+	if reach.socket != "" {
+		l, err := service.ListenSocket(reach.socket, f.bounds.SocketMode)
+		if err != nil {
+			for _, other := range listeners {
+				err = errors.Join(err, other.Close())
+			}
+			return nil, err
+		}
+		listeners = append(listeners, l)
+		told += " socket " + reach.socket
+	}
+	_, err = fmt.Fprintf(a.out, "serving %s at%s\n", what, told)
+	return listeners, err
+}
+
+// errorLog holds errors only, for commands that open a store for a moment.
+func (a *app) errorLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+// oneName is for commands that take one name.
+func oneName(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, arguments []string) error {
+		if len(arguments) != 1 {
+			return fmt.Errorf("%s takes %s, not %d arguments", c.CommandPath(), what, len(arguments))
+		}
+		return nil
+	}
+}
