@@ -74,6 +74,8 @@ There are four things to do:
   run       the engine as processes of this machine
             simrun metadata, bookie  a cluster; "simrun bookie --help" has one that can be copied
             simrun ledger            write, read, tail and recover its ledgers
+            simrun log               a segment log on one machine: serve, append, fetch, tail
+            simrun mq                a commit log on one machine: serve, send, pull, query
             simrun death             kill -9 under load: is everything there that was acknowledged?
   inspect   read what the engine wrote, in words
             simrun inspect PATH      a bookie, a directory or a file, every checksum verified

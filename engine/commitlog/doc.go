@@ -27,7 +27,7 @@
 //     rot cannot be told from a torn tail, and is cut off.
 //   - A message that forges, in its body, a whole record with the right offset may be taken for one, if its file is recycled
 //     and a crash tears the log in that very place.
-//   - Push and short polling are package consumer's. A service over HTTP is not here, but in package logs/server. Over the network
+//   - Push and short polling are package consumer's. A service over HTTP is not here, but in package messageserver. Over the network
 //     package server serves it, with four senders, and package client uses it.
 //     What a sender needs is Locate, which decides and reads no message, and Lend, which keeps a file of the log open.
 //   - What Locate leads to is not looked at: whoever sends it has to see to it that somebody does (Place.Decode).
