@@ -54,7 +54,7 @@ func (a orderedArm) chooser() string {
 func (a orderedArm) cell() string { return fmt.Sprintf("order/%s/%d", a.chooser(), a.under) }
 
 func measureOrder(ctx context.Context, r *run) error {
-	for seed := range either(r, uint64(30), 2) {
+	for seed := range either(r, uint64(30), 1) {
 		for _, a := range orderedArms() {
 			if ctx.Err() != nil {
 				return ctx.Err()
