@@ -70,7 +70,7 @@ func measureOrder(ctx context.Context, r *run) error {
 		}
 	}
 	for _, scenario := range []string{armNamed, armBalanced} {
-		s, err := r.campaign(ctx, campaignOptions{scenarios: []string{scenario}, seed: r.Seed, seeds: either(r, int64(1000), 5)})
+		s, err := r.campaign(ctx, campaignOptions{scenarios: []string{scenario}, seed: r.Seed, seeds: either(r, int64(500), 5)})
 		if err != nil {
 			return err
 		}
@@ -91,6 +91,7 @@ type ordered struct {
 	acked   map[string]bool
 	again   int
 	life    int
+	made    bool // the topic is there: syncs may fail
 }
 
 func orderedName(producer, number int) string { return fmt.Sprintf("%d/%d", producer, number) }
@@ -107,7 +108,7 @@ func (o *ordered) prepare(l *lone) {
 	failing := sim.Stream(l.random.Uint64(), "experiment/order")
 	for _, v := range o.config().Volumes {
 		l.node.Disk(v).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
-			if op.Kind == sim.DiskSync && failing.IntN(orderedFailOneIn) == 0 && o.life <= orderedCrashes {
+			if o.made && op.Kind == sim.DiskSync && failing.IntN(orderedFailOneIn) == 0 && o.life <= orderedCrashes {
 				return sim.DiskEffect{Err: host.ErrIO}
 			}
 			return sim.DiskEffect{}
@@ -133,6 +134,7 @@ func (o *ordered) work(l *lone, h host.Host) error {
 			if err := s.CreateTopic(datedTopic, seglog.TopicConfig{Partitions: orderedPartitions}); err != nil {
 				return err
 			}
+			o.made = true
 		}
 		producers := h.Root().New("producers")
 		for producer := range orderedProducers {
