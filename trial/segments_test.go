@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -56,10 +57,41 @@ func TestSegmentScenariosAreChecked(t *testing.T) {
 		"nobody appends":    good + strings.Replace(section, "append = 1", "read = 1", 1),
 		"a bookie's work":   good + section + "[work]\nadd = 1\n",
 		"a negative weight": good + section + "seek = -1\n",
+		"no such placement": good + strings.Replace(section, "[segments]", "[segments]\nplacement = \"random\"", 1),
 		"an unknown key":    good + section + "write = 1\n",
 	} {
 		if _, err := ParseScenario([]byte(text)); err == nil {
 			t.Errorf("%s: taken", name)
+		}
+	}
+}
+
+// TestAFixedPlacementChangesNothingElse: who chooses the partition is as the scenario says in every draw, and the rest of the
+// draw is what it is without.
+func TestAFixedPlacementChangesNothingElse(t *testing.T) {
+	s, err := Find("segments")
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := func(placement string, seed uint64) segmentsDraw {
+		segments := *s.Segments
+		segments.Placement = placement
+		fixed := s
+		fixed.Segments = &segments
+		o := Options{Scenario: fixed, Seed: seed}
+		return drawSegments(&fixed, o.draw("segments"))
+	}
+	for seed := range uint64(20) {
+		free := draw("", seed)
+		for placement, oneIn := range map[string]int{PlaceNamed: 1, PlaceBalanced: 0} {
+			fixed := draw(placement, seed)
+			if fixed.mix.NamedOneIn != oneIn {
+				t.Errorf("seed %d, %s: one append of %d names its partition", seed, placement, fixed.mix.NamedOneIn)
+			}
+			fixed.mix.NamedOneIn = free.mix.NamedOneIn
+			if !reflect.DeepEqual(fixed, free) {
+				t.Errorf("seed %d, %s: %+v, without %+v", seed, placement, fixed, free)
+			}
 		}
 	}
 }
