@@ -116,7 +116,6 @@ type queued struct {
 	config     commitlog.Config
 	placed     []sentMessage
 	dispatched int64 // offset, as the last mark says
-	units      int   // made so far
 	waiting    []sentMessage
 	lags       []float64
 	most       int
