@@ -24,6 +24,7 @@ const (
 	orderedManyUnder  = 4
 	orderedPause      = 10 * time.Millisecond
 	orderedFailOneIn  = 60 // of so many syncs one fails
+	orderedCapacity   = 1 << 30
 )
 
 const (
@@ -107,6 +108,8 @@ func (o *ordered) config() seglog.Config {
 func (o *ordered) prepare(l *lone) {
 	failing := sim.Stream(l.random.Uint64(), "experiment/order")
 	for _, v := range o.config().Volumes {
+		// Without padding the store needs a device that spares what is durable when a write beside it is torn: its promise.
+		l.node.Disk(v).Format(disk.Config{Capacity: orderedCapacity, SparesSynced: true})
 		l.node.Disk(v).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
 			if o.made && op.Kind == sim.DiskSync && failing.IntN(orderedFailOneIn) == 0 && o.life <= orderedCrashes {
 				return sim.DiskEffect{Err: host.ErrIO}
