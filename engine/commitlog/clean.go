@@ -56,19 +56,40 @@ func (s *Store) Clean() error {
 		if err != nil || !gone {
 			return err
 		}
-		if err := s.log.RemoveFirst(); err != nil {
+		if err := s.removeFirst(); err != nil {
 			return err
-		}
-		if s.index != nil {
-			if err := s.index.RemoveBelow(s.log.First()); err != nil {
-				return err
-			}
 		}
 		if full, err = s.lookAtSpace(); err != nil {
 			full = roomy
 		}
 	}
 	return nil
+}
+
+// makeRoom has the oldest files go from a volume that is nearly full before a start writes to it: it needs room for a copy of the
+// log's end and for a checkpoint, and a store that cannot start never removes anything.
+func (s *Store) makeRoom(c *checkpoint) error {
+	for !s.log.Empty() && s.log.FileEnd(s.log.First()) < min(c.dispatched, c.synced) {
+		full, err := s.lookAtSpace()
+		if err != nil || full != pressing {
+			return nil // how full it is cannot be told, or it is not
+		}
+		if err := s.removeFirst(); err != nil {
+			return fmt.Errorf("make room: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeFirst removes the first file of the log, and the files of the key index that are only about it.
+func (s *Store) removeFirst() error {
+	if err := s.log.RemoveFirst(); err != nil {
+		return err
+	}
+	if s.index == nil {
+		return nil
+	}
+	return s.index.RemoveBelow(s.log.First())
 }
 
 // lookAtSpace finds out how full the volume is, and refuses or lets in appends accordingly.

@@ -7,6 +7,7 @@ import (
 
 	"lakebed/engine/commitlog"
 	"lakebed/engine/host"
+	"lakebed/sim"
 )
 
 // TestExpiredFilesGoAtTheirHour, and not before.
@@ -30,6 +31,47 @@ func TestExpiredFilesGoAtTheirHour(t *testing.T) {
 			}
 		}
 		return errors.Join(b.addAll(5), b.mustHold(true))
+	})
+}
+
+// TestAStoreStartsOnAFullVolume: a start needs room, and makes it by the rule of retention; else it could never start again.
+func TestAStoreStartsOnAFullVolume(t *testing.T) {
+	config := smallConfig(commitlog.FlushGroup)
+	config.CheckpointInterval, config.CheckpointBytes = 10*time.Millisecond, 4<<10
+	b := newBook(t, config)
+	b.node.Disk(commitlog.StoreVolume).Replace(1 << 20)
+	first := int64(0)
+	b.lives(func() error {
+		if err := b.addAll(60); err != nil {
+			return err
+		}
+		b.h.Root().Sleep(time.Second) // the last checkpoint
+		if err := b.addAll(3); err != nil {
+			return err
+		}
+		dir, err := b.h.Disk(commitlog.StoreVolume)
+		if err != nil {
+			return err
+		}
+		ballast, err := dir.Create("ballast")
+		if err != nil {
+			return err
+		}
+		free, _, err := dir.Usage()
+		if err == nil {
+			err = ballast.Allocate(0, free)
+		}
+		if err == nil {
+			err = errors.Join(ballast.Sync(), dir.SyncDir())
+		}
+		first = b.store.Stats().First
+		b.node.Crash(sim.KillProcess())
+		return err
+	}, func() error {
+		if b.store.Stats().First <= first {
+			t.Errorf("the log begins at %d, as before: nothing has made room", first)
+		}
+		return b.mustHold(true)
 	})
 }
 

@@ -19,6 +19,9 @@ func (s *Store) recover() error {
 	if err := s.adopt(&c); err != nil {
 		return err
 	}
+	if err := s.makeRoom(&c); err != nil {
+		return err
+	}
 	from, end := c.dispatched, c.synced
 	if !c.clean || s.log.Short() {
 		limit, restored, err := s.restoreTail(c.synced)
