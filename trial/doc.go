@@ -76,9 +76,10 @@
 // # Commit logs
 //
 // A scenario with a [commitlog] section has one commit log on the node "broker", and producers and consumers in its process.
-// The course is that of a segment log, but that a store goes down as soon as the world is healed. In the end log, queues and
-// key index are compared with each other, and the history goes to model.CheckMessages. Nothing damages media there: a store
-// that calls its files damaged is wrong.
+// The course is that of a segment log. A store that runs on in the healed world must take a message. In a fourth of the seeds
+// the disk is so small that messages fill it, and old ones have to go. In the end log, queues and key index are compared with
+// each other, the history goes to model.CheckMessages, and no file may be left that is to go by its age. Unless the scenario
+// damages media, a store that calls its files damaged is wrong.
 //
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

@@ -30,7 +30,8 @@ func RequiredMarks() []string {
 		bookie.PointScrubPassed, bookie.PointScrubFound, bookie.PointScrubUnreadable, bookie.PointScrubYielded,
 	}
 	names := []string{MarkEndedByItself, MarkReplayCut}
-	for _, p := range slices.Concat(points, clusterMarks(), segmentsMarks(), messageMarks(), remoteMessageMarks(), storageQuestions(), serverQuestions(), clientQuestions()) {
+	for _, p := range slices.Concat(points, clusterMarks(), segmentsMarks(), messageMarks(), remoteMessageMarks(), storageQuestions(), serverQuestions(),
+		clientQuestions(), segmentsQuestions(), messageQuestions()) {
 		names = append(names, string(p))
 	}
 	return append(names, rareMarks()...)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"lakebed/engine/commitlog"
@@ -18,6 +19,8 @@ type messageRun struct {
 	config commitlog.Config
 	lab    *messages.Lab
 	cuts   int64 // power cuts that the history knows of
+	due    bool  // a healed store that runs on is to take a message
+	asked  bool  // and was asked to
 
 	remotes []*sim.Node // clients on other machines
 	server  server.Config
@@ -31,8 +34,12 @@ func newMessageRun(o Options) *messageRun {
 	if o.Course != nil {
 		t.lab.Watch(t.world.Elapsed)
 	}
-	t.lab.Retention(uint64(t.config.Retention.Age / time.Millisecond))
-	t.node.Disk(commitlog.StoreVolume)
+	if capacity := drawSpace(&t.config, o.draw("space")); capacity > 0 {
+		t.node.Disk(commitlog.StoreVolume).Replace(capacity)
+	} else {
+		t.node.Disk(commitlog.StoreVolume)
+		t.lab.Retention(uint64(t.config.Retention.Age / time.Millisecond)) // a full disk takes young messages, too
+	}
 	t.node.OnExit(t.exited)
 	t.addMessageRemotes()
 	t.arm(s.messageShape())
@@ -69,7 +76,8 @@ func (t *messageRun) process(h host.Host) error {
 	s := &t.options.Scenario
 	if t.phase == verifying {
 		t.verify(messages.NewClient(h, h.Root(), t.lab, store, s.Clients, s.pace()))
-		return store.Close()
+		err := t.checkRetention(h, store)
+		return errors.Join(err, store.Close())
 	}
 	door, err := t.openDoor(h, store)
 	if err != nil {
@@ -79,6 +87,7 @@ func (t *messageRun) process(h host.Host) error {
 	for i := range s.Clients {
 		clients.Go("client", messages.NewClient(h, clients, t.lab, store, i, s.pace()).Run)
 	}
+	clients.Go("prober", func() { t.probe(clients, messages.NewClient(h, clients, t.lab, store, s.Clients+1, s.pace())) })
 	err = store.AwaitEnd(h.Root())
 	clients.Stop()
 	if door != nil {
@@ -103,6 +112,43 @@ func (t *messageRun) verify(c *messages.Client) {
 	}
 }
 
+// cleanRoundsMax is how often retention is asked to look at most. A round removes some files only.
+const cleanRoundsMax = 1000
+
+// checkRetention looks that no file is left that is to go: one whose successor begins with a message that is too old itself.
+func (t *messageRun) checkRetention(h host.Host, store *commitlog.Store) error {
+	before := time.Duration(h.Now())
+	first := int64(-1)
+	for range cleanRoundsMax {
+		if store.Stats().First == first {
+			break
+		}
+		first = store.Stats().First
+		if err := store.Clean(); err != nil {
+			return err
+		}
+	}
+	stored, found := t.lab.StoredAt(first + t.config.FileBytes)
+	if found && len(t.config.Retention.DeleteHours) > 0 && time.Duration(stored)*time.Millisecond+t.config.Retention.Age < before {
+		t.find(Violation, "retention", "a file is older than the period", fmt.Sprintf("the log begins at %d, the next file has messages of %d ms", first, stored))
+	}
+	return nil
+}
+
+// probe has a store that runs on in the healed world take a message when it must.
+func (t *messageRun) probe(group host.Group, c *messages.Client) {
+	for group.Sleep(returnLook) {
+		if !t.due || t.asked {
+			continue
+		}
+		t.asked = true
+		if err := c.TakesAgain(); err != nil {
+			t.find(Stalled, "writable", "a healed store takes no message", err.Error())
+		}
+		t.due = false
+	}
+}
+
 // exited goes on after the store's process has ended.
 func (t *messageRun) exited(err error, crashed bool) {
 	t.lab.Ended()
@@ -115,10 +161,32 @@ func (t *messageRun) exited(err error, crashed bool) {
 	t.goOn(err, crashed)
 }
 
-// heal ends the phase of faults. The store goes down once more. Who is on another machine goes before it: what he sends while
-// everything is read would not be looked for.
+// messageReturn is how long a store that runs on in a healed world may take until it takes messages: a round of retention,
+// and some attempts to make a file.
+const messageReturn = 1200 * time.Millisecond
+
+// heal ends the phase of faults. Some stores run on, and must take a message, before all go down once more.
 func (t *messageRun) heal() {
 	t.single.heal()
+	if t.rand.IntN(3) > 0 || !t.node.Running() {
+		t.endAll()
+		return
+	}
+	t.world.At(messageReturn, func() { t.due = true })
+	t.world.At(messageReturn+5*returnLook, func() {
+		if t.phase != healed {
+			return // it has ended by itself
+		}
+		if t.due && t.asked {
+			t.find(Stalled, "writable", "a healed store does not answer whether it takes a message", "")
+		}
+		t.endAll()
+	})
+}
+
+// endAll has the store go down. Who is on another machine goes before it: what he sends while everything is read would not be
+// looked for.
+func (t *messageRun) endAll() {
 	for _, n := range t.remotes {
 		n.Stop()
 	}

@@ -93,6 +93,16 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 	return c
 }
 
+// drawSpace gives some stores a disk that their messages fill, and the levels at which they must have it emptied. Zero: there
+// is room for all.
+func drawSpace(c *commitlog.Config, r *rand.Rand) (capacity int64) {
+	if r.IntN(4) > 0 {
+		return 0
+	}
+	c.Retention.DiskMaxUsed, c.Retention.DiskForcibly, c.Retention.DiskWarning = 0.5, 0.6, 0.75
+	return 512<<10 + 16*c.FileBytes
+}
+
 // drawMessageMix draws the clients' sizes.
 func drawMessageMix(s *Scenario, config *commitlog.Config, r *rand.Rand) messages.Mix {
 	w := &s.CommitLog.Work
@@ -125,23 +135,22 @@ func messagePoints() []faults.PointShape {
 	rare := func(p host.Point, weight int) faults.PointShape {
 		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 6}
 	}
-	return []faults.PointShape{
+	return append([]faults.PointShape{
 		often(commitlog.PointWritten, 4), often(commitlog.PointSynced, 4), often(commitlog.PointDispatched, 3),
 		rare(commitlog.PointRolled, 3), rare(commitlog.PointCheckpointed, 3), rare(commitlog.PointRecovered, 3),
 		rare(commitlog.PointTornTail, 2), rare(commitlog.PointRewritten, 3), rare(commitlog.PointFailed, 1),
 		rare(commitlog.PointRefused, 1), rare(commitlog.PointClosed, 1), rare(commitlog.PointSuspended, 1),
-		{Point: string(commitlog.PointCheckpointNow), Weight: 1, VisitsMax: 300, Asks: true},
 		rare(series.PointPrepared, 2), rare(series.PointRecycled, 2), rare(series.PointRemoved, 3), rare(series.PointCut, 3),
 		rare(consumequeue.PointWritten, 3), rare(consumequeue.PointSynced, 3), rare(consumequeue.PointRemoved, 2),
 		rare(keyindex.PointClosed, 2),
-	}
+	}, askedPoints(messageQuestions())...)
 }
 
 // messageMarks are the rare states that trials of commit logs exist for, and that twenty of them reach surely.
 func messageMarks() []host.Point {
 	return []host.Point{
-		commitlog.PointRolled, commitlog.PointCheckpointNow, commitlog.PointTornTail, commitlog.PointRewritten, commitlog.PointFailed,
-		commitlog.PointClosed, commitlog.PointSuspended, commitlog.PointWoken,
+		commitlog.PointRolled, commitlog.PointTornTail, commitlog.PointRewritten, commitlog.PointFailed,
+		commitlog.PointClosed, commitlog.PointSuspended, commitlog.PointWoken, commitlog.PointRefused,
 		series.PointPrepared, series.PointCut, consumequeue.PointSynced, keyindex.PointClosed,
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/client/pool"
 	"lakebed/engine/bookkeeper/metadata"
+	"lakebed/engine/commitlog"
 	"lakebed/engine/host"
+	"lakebed/engine/seglog/partition"
 	"lakebed/faults"
 	"lakebed/model"
 	"lakebed/sim"
@@ -40,6 +42,18 @@ func clientQuestions() []host.Point {
 		client.PointSettleNow, client.PointPostNow, client.PointSpeculateNow, client.PointBatchLess, client.PointReadBesides,
 		client.PointRefreshNow, pool.PointParkNow, pool.PointAvoidNow, channel.PointSweepNow,
 		metadata.PointRetryNow, metadata.PointGiveUpNow, metadata.PointBlockNow,
+	}
+}
+
+// segmentsQuestions are those of a segment log.
+func segmentsQuestions() []host.Point {
+	return []host.Point{partition.PointSealNow, partition.PointReadLess}
+}
+
+// messageQuestions are those of a commit log.
+func messageQuestions() []host.Point {
+	return []host.Point{
+		commitlog.PointCheckpointNow, commitlog.PointRollNow, commitlog.PointDispatchLess, commitlog.PointPullLess,
 	}
 }
 

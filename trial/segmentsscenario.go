@@ -163,7 +163,7 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 	}
 	return faults.Shape{
 		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 400,
-		Nodes: []faults.NodeShape{{Name: segmentsNode, Volumes: volumes, Points: []faults.PointShape{
+		Nodes: []faults.NodeShape{{Name: segmentsNode, Volumes: volumes, Points: append([]faults.PointShape{
 			often(partition.PointWritten, 4), often(partition.PointSynced, 4), often(partition.PointAcknowledged, 2),
 			rare(partition.PointSealing, 3), rare(partition.PointIndexWritten, 3), rare(partition.PointSealed, 3),
 			rare(partition.PointCheckpointing, 3), rare(partition.PointCheckpointed, 3), rare(partition.PointCheckpointUsed, 3),
@@ -173,7 +173,7 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 			rare(partition.PointAdopted, 2), rare(partition.PointRemoving, 3), rare(partition.PointRemoved, 3),
 			rare(partition.PointSyncAtOnce, 2), rare(seglog.PointEjected, 2), rare(seglog.PointReadmitted, 3),
 			rare(seglog.PointTopicMade, 1), rare(openfiles.PointEvicted, 1), rare(openfiles.PointEvictedDirty, 2),
-		}}},
+		}, askedPoints(segmentsQuestions())...)}},
 	}
 }
 

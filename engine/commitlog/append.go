@@ -133,7 +133,8 @@ func (s *Store) isFull() bool {
 // behind it. Not ok: that file is not there yet. The open group's lock is held.
 func (s *Store) room(size int64) (at int64, ok bool) {
 	at = s.tail
-	if end := s.log.FileEnd(at); at+size+message.BlankBytes > end {
+	early := at%s.config.FileBytes != 0 && s.h.Probe().Perhaps(PointRollNow)
+	if end := s.log.FileEnd(at); early || at+size+message.BlankBytes > end {
 		at = end
 	}
 	return at, s.log.Has(at)

@@ -68,6 +68,9 @@ func (s *Store) dispatchBatch(w *walker) error {
 			touched = append(touched, q)
 		}
 		units++
+		if s.h.Probe().Perhaps(PointDispatchLess) {
+			break
+		}
 	}
 	s.mutex.Lock()
 	s.dispatched = w.at

@@ -210,6 +210,10 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult, take func(
 			}
 			result.Next++
 			scanned++
+			if len(result.Messages) > 0 && s.h.Probe().Perhaps(PointPullLess) {
+				result.Status = Found
+				return nil
+			}
 		}
 	}
 	result.Status = NoMatchedMessage

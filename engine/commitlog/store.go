@@ -27,6 +27,9 @@ const (
 	PointSuspended     host.Point = "commitlog.pull-suspended"
 	PointWoken         host.Point = "commitlog.pull-woken"
 	PointLooking       host.Point = "commitlog.looking"        // retention has read the clock, and is about to look; A: the time, ms
+	PointRollNow       host.Point = "commitlog.roll-now"       // asks whether a message begins a new file though it fits
+	PointDispatchLess  host.Point = "commitlog.dispatch-less"  // asks whether a batch of units ends behind this message
+	PointPullLess      host.Point = "commitlog.pull-less"      // asks whether an answer ends behind this message
 	PointCheckpointNow host.Point = "commitlog.checkpoint-now" // asks whether to make one though none is due
 )
 

@@ -221,6 +221,15 @@ func (c *Client) ask(q model.QueueID, from int64, tag string, suspend time.Durat
 	return answer.Next, nil
 }
 
+// TakesAgain sends one message to a store that nothing disturbs any more. Why it was not taken: nil if it was, or if the store
+// has stopped.
+func (c *Client) TakesAgain() error {
+	if err := c.send(commitlog.AnyQueue); err != nil && !isEnd(err) {
+		return err
+	}
+	return nil
+}
+
 // query looks for one of this client's own messages by key.
 func (c *Client) query() error {
 	d, ok := c.lab.anySent(c.number, c.rand)
@@ -346,6 +355,18 @@ func (l *Lab) storedIn(q model.QueueID) (times []int64) {
 		}
 	}
 	return times
+}
+
+// StoredAt is the store timestamp of the message at an offset of the log, if a final pull has found it.
+func (l *Lab) StoredAt(physical int64) (millis int64, found bool) {
+	for _, p := range l.finalPulls() {
+		for _, item := range p.Items {
+			if item.Physical == physical {
+				return item.Stored, true
+			}
+		}
+	}
+	return 0, false
 }
 
 func (l *Lab) finalPulls() (final []model.Pull) {

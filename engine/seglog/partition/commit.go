@@ -229,7 +229,7 @@ func (p *Partition) segmentFor(g *payload) (*segment, error) {
 func (p *Partition) full(s *segment, bytes int64) bool {
 	bytes += 2*p.config.PadBytes + message.HeaderBytes
 	return s.bytes+bytes > p.config.SegmentBytes || p.h.Elapsed()-s.began >= p.config.SegmentAge ||
-		int64(len(s.index))+p.config.itemsOf(bytes) > int64(p.config.IndexItemsMax)
+		int64(len(s.index))+p.config.itemsOf(bytes) > int64(p.config.IndexItemsMax) || p.h.Probe().Perhaps(PointSealNow)
 }
 
 // create makes the log of a new segment. Its name is durable before anything in it is acknowledged.

@@ -48,6 +48,8 @@ const (
 	PointIndexUnusable host.Point = "seglog.index-unusable"  // an index block could not be used: the log was scanned
 	PointMissingIndex  host.Point = "seglog.missing-index"   // a segment that is full was not sealed
 	PointOutOfOrder    host.Point = "seglog.out-of-order"    // a message is older than one before it in its segment
+	PointSealNow       host.Point = "seglog.seal-now"        // asks whether to seal a segment that is not full
+	PointReadLess      host.Point = "seglog.read-less"       // asks whether a batch ends behind this message
 	PointSyncAtOnce    host.Point = "seglog.interval-synced" // the sync at an interval
 
 	PointCheckpointing      host.Point = "seglog.checkpointing"       // a checkpoint is written, not yet synced

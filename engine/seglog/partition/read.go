@@ -74,7 +74,7 @@ func (p *Partition) read(from Cursor, limits Limits) (Batch, error) {
 	s.end = at.segment.bytes
 	s.seek(at.from.value, Cursor(at.from.key))
 	b := Batch{Next: from, scanner: s}
-	if err := b.collect(&at, limits); err != nil {
+	if err := b.collect(p.h.Probe(), &at, limits); err != nil {
 		b.Release()
 		return Batch{}, err
 	}
@@ -82,7 +82,7 @@ func (p *Partition) read(from Cursor, limits Limits) (Batch, error) {
 }
 
 // collect takes messages out of the log, as long as they lie in the buffer that the first one came with.
-func (b *Batch) collect(at *spot, limits Limits) error {
+func (b *Batch) collect(probe host.Probe, at *spot, limits Limits) error {
 	bytes := int64(0)
 	for b.Next < at.end && b.Next < at.segment.next {
 		if len(b.Entries) > 0 && !b.scanner.buffered() {
@@ -107,6 +107,9 @@ func (b *Batch) collect(at *spot, limits Limits) error {
 		}
 		b.Entries = append(b.Entries, Entry{Cursor: r.Cursor, Payload: r.Payload})
 		b.Next = r.Cursor + 1
+		if probe.Perhaps(PointReadLess) {
+			return nil
+		}
 	}
 	return nil
 }
