@@ -84,7 +84,7 @@ func (t *segmentsRun) process(h host.Host) error {
 			clients.Go("client", segments.NewClient(h, clients, t.lab, store, i, pace, timeUnit).Run)
 		}
 		for h.Root().Sleep(returnLook) {
-			t.lookAtReturn(store)
+			t.lookAtReturn(store, segments.NewClient(h, h.Root(), t.lab, store, t.options.Scenario.Clients+1, pace, timeUnit))
 		}
 		clients.Stop()
 		defer clients.Wait()
@@ -169,11 +169,19 @@ func (t *segmentsRun) heal() {
 	})
 }
 
-// lookAtReturn looks, from within the store's process, whether its directories are back when they must be.
-func (t *segmentsRun) lookAtReturn(store *seglog.Store) {
-	if out := store.Ejected(); t.returns && len(out) > 0 {
-		t.returns = false
+// lookAtReturn looks, from within the store's process, whether its directories are back when they must be, and whether their
+// partitions take messages.
+func (t *segmentsRun) lookAtReturn(store *seglog.Store, c *segments.Client) {
+	if !t.returns {
+		return
+	}
+	t.returns = false
+	if out := store.Ejected(); len(out) > 0 {
 		t.find(Stalled, "ejection", "a directory that works is not taken back", fmt.Sprint(out))
+		return
+	}
+	if err := c.TakesAgain(); err != nil {
+		t.find(Stalled, "ejection", "a partition of a directory that was taken back takes no message", err.Error())
 	}
 }
 

@@ -41,6 +41,10 @@ const (
 	checkerScrub    = "scrub"     // rot in a closed log is passed over, or found where there is none
 	checkerEjection = "ejection"  // a data directory that works is not taken back into service
 	checkerHealed   = "available" // a healed segment log does not give out what it has acknowledged
+
+	checkerAgreement = "agreement" // log, queues and key index of a commit log do not agree
+	checkerRetention = "retention" // something is left that is to go
+	checkerWritable  = "writable"  // a healed commit log takes no message
 )
 
 // losses are the checkers that see an acknowledged entry go: one by ordinary reads, one by the last look, and one if the
@@ -57,7 +61,7 @@ func All() []Defect {
 	return slices.Concat(journalDefects(), recordDefects(), checkpointDefects(), logDefects(), ledgerDefects(), addDefects(),
 		readDefects(), serverDefects(), startDefects(), damageDefects(), scrubDefects(),
 		writerDefects(), lineDefects(), recoveryDefects(), readerDefects(), metadataDefects(), memberDefects(),
-		segmentDefects(), messageDefects(), livenessDefects(), memoryDefects(), rareDefects())
+		segmentDefects(), segmentFileDefects(), messageDefects(), commitlogDefects(), livenessDefects(), memoryDefects(), rareDefects())
 }
 
 // Find returns the defect of this id.

@@ -16,6 +16,7 @@ var checkers = []string{
 	checkerRestart, checkerWorld, checkerLiveness, checkerMemory, checkerScrub,
 	"foreign", "queue-order", "place", "lost", "prefix", "visible", "duplicate",
 	checkerEjection, checkerHealed, "segments-content", "segments-invented", "segments-lost", "segments-order", "segments-time", "segments-trimmed",
+	checkerAgreement, checkerRetention, checkerWritable, "foreign", "queue-order", "place", "lost", "prefix", "visible", "duplicate", "time", "left-out", "trimmed",
 }
 
 // TestEveryEntrySaysWhatItIs: an id to type, an origin, a scenario of its own right, checkers that exist, places.

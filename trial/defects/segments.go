@@ -37,7 +37,7 @@ func segmentDefects() []Defect {
 		},
 		{
 			ID: "segment-name-not-durable", Title: "the name of a new segment's log is not made durable",
-			Origin:    ours + "a file's name is durable only after its directory is synced",
+			Origin:    "KAFKA-3968: the directory was not fsynced after a segment was created, and a flushed file could vanish",
 			Mechanism: "messages are written and synced into a file whose directory entry a power cut takes back, and with it all of them",
 			UnitTest:  "nothing: needs a power cut before the next sync of the directory",
 			Edits: []Edit{{
