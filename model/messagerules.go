@@ -13,7 +13,7 @@ func (c *messageCheck) checkAnswers() {
 	}
 	for i := range c.history.Pulls {
 		p := &c.history.Pulls[i]
-		if life, ok := c.inOneLife(p.Call, p.Return); ok {
+		if life, ok := c.inOneLife(p.Call, p.Return); ok && !p.Told {
 			c.checkFilter(p, life)
 			c.checkRemoved(p, life)
 		}

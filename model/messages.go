@@ -62,6 +62,7 @@ type Pull struct {
 	Next         int64 // where to go on
 	Low, High    int64 // the bounds of the queue that the answer tells
 	Final        bool  // asked after everything was healed and restarted
+	Told         bool  // no answer, but that the message at From is damaged
 }
 
 // Search is one answered question for a message of a queue by store timestamp.
@@ -88,7 +89,7 @@ type MessageHistory struct {
 
 // CheckMessages returns the promises that a history breaks, sorted by signature.
 func CheckMessages(h *MessageHistory) []Violation {
-	c := messageCheck{history: h, sends: map[Digest]int{}, low: map[QueueID]int64{}, final: map[QueueID]map[int64]Digest{}}
+	c := messageCheck{history: h, sends: map[Digest]int{}, low: map[QueueID]int64{}, final: map[QueueID]map[int64]Digest{}, told: map[messagePlace]bool{}}
 	for i := range h.Sends {
 		c.sends[h.Sends[i].Digest] = i
 	}
@@ -105,6 +106,12 @@ func CheckMessages(h *MessageHistory) []Violation {
 	return c.found.list()
 }
 
+// messagePlace is an offset of a queue.
+type messagePlace struct {
+	queue  QueueID
+	offset int64
+}
+
 type messageCheck struct {
 	history *MessageHistory
 	found   findings
@@ -112,6 +119,7 @@ type messageCheck struct {
 	low     map[QueueID]int64 // of the final pulls
 	final   map[QueueID]map[int64]Digest
 	facts   map[queueLife][]messageFact // by offset
+	told    map[messagePlace]bool       // final pulls said that the message there is damaged
 }
 
 func (c *messageCheck) report(checker, rule, format string, args ...any) {
@@ -159,6 +167,10 @@ func (c *messageCheck) kept(from, to Stamp) bool {
 
 // checkPull: an answer is what was asked for, in order, and was sent.
 func (c *messageCheck) checkPull(p *Pull) {
+	if p.Told {
+		c.told[messagePlace{p.Queue, p.From}] = true
+		return
+	}
 	next := p.From
 	for i := range p.Items {
 		item := &p.Items[i]
@@ -217,15 +229,11 @@ func (c *messageCheck) checkContent() {
 		digest Digest
 		pull   *Pull
 	}
-	type place struct {
-		queue  QueueID
-		offset int64
-	}
-	seen, where := map[place]sight{}, map[Digest]place{}
+	seen, where := map[messagePlace]sight{}, map[Digest]messagePlace{}
 	for i := range c.history.Pulls {
 		p := &c.history.Pulls[i]
 		for _, item := range p.Items {
-			at := place{p.Queue, item.Offset}
+			at := messagePlace{p.Queue, item.Offset}
 			was, again := seen[at]
 			if again && was.digest != item.Digest && c.kept(was.pull.Call, p.Return) {
 				c.report(CheckerContent, "an offset stands for two messages", "%v gives %016x at %d, and %v gives %016x",
@@ -247,6 +255,9 @@ func (c *messageCheck) checkContent() {
 		p := &c.history.Pulls[i]
 		for _, item := range p.Items {
 			all, looked := c.final[p.Queue]
+			if c.told[messagePlace{p.Queue, item.Offset}] {
+				continue
+			}
 			if got, ok := all[item.Offset]; looked && item.Offset >= c.low[p.Queue] && (!ok || got != item.Digest) {
 				c.report(CheckerVanished, "what was shown is gone", "%v gave %016x at %d", p, uint64(item.Digest), item.Offset)
 			}
@@ -261,7 +272,7 @@ func (c *messageCheck) checkEnd() {
 	for i := range c.history.Sends {
 		s := &c.history.Sends[i]
 		all, looked := c.final[s.Queue]
-		if s.Outcome != OK || !looked || s.Offset < c.low[s.Queue] {
+		if s.Outcome != OK || !looked || s.Offset < c.low[s.Queue] || c.told[messagePlace{s.Queue, s.Offset}] {
 			continue
 		}
 		if all[s.Offset] == s.Digest {
@@ -308,6 +319,9 @@ func (c *messageCheck) checkVisible() {
 	}
 	for i := range c.history.Pulls {
 		p := &c.history.Pulls[i]
+		if p.Told {
+			continue
+		}
 		for _, k := range acked[p.Queue] {
 			if k.at < p.Call && k.offset >= p.High && c.kept(k.at, p.Return) {
 				c.report(CheckerVisible, "an acknowledged message cannot be pulled", "%v says that the queue ends at %d, and %d was acknowledged at %d", p, p.High, k.offset, k.at)

@@ -97,11 +97,25 @@ func TestMessageCheckersAccuse(t *testing.T) {
 	}
 }
 
+// TestDamageThatIsToldIsNoLoss, and of others it is one still.
+func TestDamageThatIsToldIsNoLoss(t *testing.T) {
+	h := messageWorld()
+	h.Pulls[2].Items, h.Pulls[2].Next = h.Pulls[2].Items[:1], 1
+	h.Pulls = append(h.Pulls, model.Pull{Client: 4, Call: 24, Return: 25, Queue: h.Pulls[2].Queue, From: 1, Final: true, Told: true})
+	if found := model.CheckMessages(h); len(found) > 0 {
+		t.Errorf("accused: %+v", found)
+	}
+	h.Pulls[4].From = 2
+	if found := model.CheckMessages(h); len(found) == 0 {
+		t.Error("a loss of another message is excused")
+	}
+}
+
 // TestAPowerCutMayTakeTheEndOfTheLog where messages are acknowledged before they are on the media.
 func TestAPowerCutMayTakeTheEndOfTheLog(t *testing.T) {
 	h := messageWorld()
 	h.Durable, h.PowerCuts = false, []model.Stamp{15}
-	h.Pulls[2].Items = h.Pulls[2].Items[:1]
+	h.Pulls[2].Items, h.Pulls[2].Next = h.Pulls[2].Items[:1], 1
 	if found := model.CheckMessages(h); len(found) > 0 {
 		t.Errorf("accused: %+v", found)
 	}

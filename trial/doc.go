@@ -81,5 +81,8 @@
 // each other, the history goes to model.CheckMessages, and no file may be left that is to go by its age. Unless the scenario
 // damages media, a store that calls its files damaged is wrong.
 //
+// With damage, either store may say of what it was asked for that it is lost, or refuse to start; what it gives must be right,
+// and the last look goes on behind what is told. Bytes that no store can tell from a torn end are spared (singledamage.go).
+//
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

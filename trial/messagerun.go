@@ -19,6 +19,7 @@ type messageRun struct {
 	config commitlog.Config
 	lab    *messages.Lab
 	cuts   int64 // power cuts that the history knows of
+	synced int64 // the log is durable below, as the last checkpoint says
 	due    bool  // a healed store that runs on is to take a message
 	asked  bool  // and was asked to
 
@@ -41,6 +42,7 @@ func newMessageRun(o Options) *messageRun {
 		t.lab.Retention(uint64(t.config.Retention.Age / time.Millisecond)) // a full disk takes young messages, too
 	}
 	t.node.OnExit(t.exited)
+	t.allow = t.mayLose
 	t.addMessageRemotes()
 	t.arm(s.messageShape())
 	t.world.OnMark(t.marked)
@@ -50,6 +52,9 @@ func newMessageRun(o Options) *messageRun {
 // marked notes what the store's clock shows, which retention goes by.
 func (t *messageRun) marked(n *sim.Node, e host.Event) {
 	t.lab.Clock(uint64(int64(n.Clock()) / int64(time.Millisecond)))
+	if e.Name == commitlog.PointCheckpointed {
+		t.synced = e.B
+	}
 	t.single.marked(n, e)
 }
 
@@ -103,6 +108,10 @@ func (t *messageRun) process(h host.Host) error {
 
 // verify reads everything in a world that is whole again.
 func (t *messageRun) verify(c *messages.Client) {
+	if t.wounded() {
+		c.VerifyDamaged()
+		return
+	}
 	problem, ok := c.Verify()
 	switch {
 	case !ok:
@@ -142,7 +151,7 @@ func (t *messageRun) probe(group host.Group, c *messages.Client) {
 			continue
 		}
 		t.asked = true
-		if err := c.TakesAgain(); err != nil {
+		if err := c.TakesAgain(); err != nil && !t.wounded() {
 			t.find(Stalled, "writable", "a healed store takes no message", err.Error())
 		}
 		t.due = false
@@ -153,6 +162,11 @@ func (t *messageRun) probe(group host.Group, c *messages.Client) {
 func (t *messageRun) exited(err error, crashed bool) {
 	t.lab.Ended()
 	t.notePowerCuts()
+	if errors.Is(err, commitlog.ErrCorrupt) && t.wounded() {
+		t.marks.Hit(MarkRefused)
+		t.end()
+		return
+	}
 	if errors.Is(err, commitlog.ErrCorrupt) {
 		t.find(Refused, "restart", "a store calls its files damaged although nothing was", err.Error())
 		t.end()
@@ -177,7 +191,7 @@ func (t *messageRun) heal() {
 		if t.phase != healed {
 			return // it has ended by itself
 		}
-		if t.due && t.asked {
+		if t.due && t.asked && !t.wounded() {
 			t.find(Stalled, "writable", "a healed store does not answer whether it takes a message", "")
 		}
 		t.endAll()
@@ -208,7 +222,7 @@ func (t *messageRun) runAll() Result {
 	mode := t.promised()
 	durable := mode == commitlog.FlushAlways || mode == commitlog.FlushGroup
 	history := t.lab.History(durable, t.config.AckAfterDispatch)
-	t.judge(world, model.CheckMessages(history))
+	t.judge(world, t.unexcused(model.CheckMessages(history)))
 	if t.options.Course != nil {
 		t.tellCourse(toldMessages(history), t.lab.Time)
 	}

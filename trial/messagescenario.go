@@ -40,8 +40,8 @@ type MessageWork struct {
 func (s *Scenario) checkCommitLog() error {
 	w := &s.CommitLog.Work
 	switch {
-	case s.Cluster != nil || s.Segments != nil || s.Damage || s.Doubt || s.Work != (Work{}):
-		return fmt.Errorf("scenario %s: cluster, segments, damage, doubt and work are not those of a commit log", s.Name)
+	case s.Cluster != nil || s.Segments != nil || s.Doubt || s.Lifted || s.Work != (Work{}):
+		return fmt.Errorf("scenario %s: cluster, segments, doubt, lifted and work are not those of a commit log", s.Name)
 	case min(w.Pull, w.PullTag, w.Tail, w.Query, w.Time, w.Clean) < 0 || w.Send < 1 || w.SendTo < 1:
 		return fmt.Errorf("scenario %s: no weight may be negative, and somebody must send", s.Name)
 	}

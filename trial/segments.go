@@ -44,6 +44,7 @@ func newSegments(o Options) *segmentsRun {
 		t.node.Disk(v).Format(t.drawn.device)
 	}
 	t.node.OnExit(t.exited)
+	t.allow = t.mayLose
 	t.arm(o.Scenario.segmentsShape(t.drawn.config.Volumes))
 	t.world.OnMark(t.marked)
 	return t
@@ -102,12 +103,19 @@ func (t *segmentsRun) process(h host.Host) error {
 // there is read, and what retention is to remove goes.
 func (t *segmentsRun) verify(h host.Host, store *seglog.Store) error {
 	for end := h.Elapsed() + serviceLimit; len(store.Ejected()) > 0; h.Root().Sleep(20 * time.Millisecond) {
+		if h.Elapsed() > end && t.wounded() {
+			break // it says what it cannot read
+		}
 		if h.Elapsed() > end {
 			t.find(Stalled, "ejection", "a directory that works is not taken back", fmt.Sprint(store.Ejected()))
 			return nil
 		}
 	}
 	c := segments.NewClient(h, h.Root(), t.lab, store, t.options.Scenario.Clients, t.options.Scenario.pace(), timeUnit)
+	if t.wounded() {
+		c.VerifyDamaged()
+		return nil
+	}
 	if err := c.Verify(); err != nil {
 		t.find(Violation, "available", "a healed store does not answer", err.Error())
 		return nil
@@ -172,7 +180,7 @@ func (t *segmentsRun) heal() {
 // lookAtReturn looks, from within the store's process, whether its directories are back when they must be, and whether their
 // partitions take messages.
 func (t *segmentsRun) lookAtReturn(store *seglog.Store, c *segments.Client) {
-	if !t.returns {
+	if !t.returns || t.wounded() {
 		return
 	}
 	t.returns = false

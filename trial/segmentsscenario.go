@@ -51,8 +51,8 @@ func (s *Scenario) checkSegments() error {
 		return fmt.Errorf("scenario %s: placement %q: want named or balanced, or none", s.Name, g.Placement)
 	case min(w.Read, w.Tail, w.Seek, w.Bounds, w.Look) < 0 || w.Append < 1:
 		return fmt.Errorf("scenario %s: no weight may be negative, and somebody must append", s.Name)
-	case s.Damage || s.Doubt || s.Remote > 0 || s.Work != (Work{}) || s.Cluster != nil:
-		return fmt.Errorf("scenario %s: damage, doubt, remote_clients, work and cluster are those of bookies", s.Name)
+	case s.Doubt || s.Lifted || s.Remote > 0 || s.Work != (Work{}) || s.Cluster != nil:
+		return fmt.Errorf("scenario %s: doubt, lifted, remote_clients, work and cluster are those of bookies", s.Name)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ type single struct {
 	agenda   *agenda.Agenda
 	marks    *model.Marks
 	rand     *rand.Rand
-	boot     func(host.Host) error // the store's process
+	boot     func(host.Host) error   // the store's process
+	allow    func(faults.Wound) bool // has the last word on what is destroyed; set before arm
 	phase    phase
 	serving  bool // the store's process has come up
 	findings []Finding
@@ -53,10 +54,13 @@ func (t *single) arm(shape faults.Shape) {
 		if err != nil {
 			panic(err) // ParseScenario has looked at it
 		}
+		if o.Scenario.Damage {
+			shape.Allowance = faults.Allowance{Damage: true, Fragile: map[string]bool{t.node.Name(): true}}
+		}
 		drawn := faults.Draw(o.draw("plan"), mix, shape)
 		plan = &drawn
 	}
-	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }})
+	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }, Allow: t.allow})
 	if o.Plan == nil { // an explicit plan holds what chance decided
 		t.driver.UseChance(faults.SwarmChance())
 	}
@@ -131,7 +135,7 @@ func (t *single) goOn(err error, crashed bool) {
 		t.phase = verifying
 		t.world.At(selfRestart, t.start)
 	case verifying:
-		if err != nil {
+		if err != nil && !t.wounded() {
 			t.find(Stalled, "liveness", "the healed store did not start, serve and stop", err.Error())
 		}
 		t.end()
@@ -143,6 +147,9 @@ func (t *single) end() {
 	t.phase = done
 	t.world.Stop()
 }
+
+// wounded reports whether synced bytes were destroyed. Whatever a store then says that it cannot give is told.
+func (t *single) wounded() bool { return len(t.driver.Damage()) > 0 }
 
 func (t *single) find(verdict Verdict, checker, signature, text string) {
 	if t.verdict == OK {

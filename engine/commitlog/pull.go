@@ -203,14 +203,19 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult, take func(
 					result.Status = Found
 					return nil
 				}
-				if err := take(result.Next, u); err != nil {
+				err := take(result.Next, u)
+				if err != nil && taken > 0 && !errors.Is(err, series.ErrGone) {
+					result.Status = Found
+					return nil // what came before is whole; who asks for this one is told
+				}
+				if err != nil {
 					return err
 				}
 				taken++
 			}
 			result.Next++
 			scanned++
-			if len(result.Messages) > 0 && s.h.Probe().Perhaps(PointPullLess) {
+			if taken > 0 && s.h.Probe().Perhaps(PointPullLess) {
 				result.Status = Found
 				return nil
 			}

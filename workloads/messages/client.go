@@ -329,6 +329,34 @@ func (c *Client) verifyTimes(q model.QueueID) error {
 	return nil
 }
 
+// VerifyDamaged reads every queue, as Verify does, from media that have lost bytes: whatever is not given must be told. Errors
+// other than such words end it; they are told, too.
+func (c *Client) VerifyDamaged() {
+	for topic := range c.lab.mix.Topics {
+		for queue := range c.lab.mix.Queues {
+			c.verifyDamaged(model.QueueID{Topic: topicName(topic), Queue: queue})
+		}
+	}
+}
+
+func (c *Client) verifyDamaged(q model.QueueID) {
+	low, high, err := c.store.Bounds(q.Topic, q.Queue)
+	if err != nil {
+		return
+	}
+	for at := low; at < high; {
+		next, err := c.ask(q, at, "", 0, true)
+		if isEnd(err) {
+			return
+		}
+		if err != nil {
+			c.lab.endPull(model.Pull{Client: model.ClientID(c.number), Call: c.lab.now(), Queue: q, From: at, Final: true, Told: true}, "pull told of damage")
+			next = at + 1
+		}
+		at = next
+	}
+}
+
 // verifyKeys looks for what the final pulls have found.
 func (c *Client) verifyKeys() (problem string, ok bool) {
 	for _, p := range c.lab.finalPulls() {
