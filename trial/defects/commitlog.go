@@ -40,9 +40,42 @@ func messageMixUps() []string {
 	}
 }
 
+// rottenStoreDefects are mistakes of the two single-node stores with bytes that have gone bad.
+func rottenStoreDefects() []Defect {
+	return []Defect{
+		{
+			ID: "log-rot-served", Title: "a commit log answers a message without a look at its checksum",
+			Origin:    ours + "what has rotted is told, and never answered; rocketmq's checksum covers the body only",
+			Mechanism: "a bit of a body rots, and consumers get it",
+			UnitTest:  "a test that flips a byte sees it",
+			Edits:     []Edit{{File: logMessageFile, Function: "Decode", Original: "sum != want", Result: "bool", Replacement: "return false"}},
+			Scenario:  "commitlog-damage", Checkers: []string{model.CheckerInvented, model.CheckerForeign},
+		},
+		{
+			ID: "segment-rot-served", Title: "a segment log answers a message without a look at its checksum",
+			Origin:    ours + "what has rotted is told, and never answered",
+			Mechanism: "a bit of a payload rots, and consumers get it",
+			UnitTest:  "a test that flips a byte sees it",
+			Edits:     []Edit{{File: seglogFolder + "message/record.go", Function: "Decode", Original: "sum != want", Result: "bool", Replacement: "return false"}},
+			Scenario:  "segments-damage", Checkers: []string{model.CheckerSegmentInvented, model.CheckerSegmentContent},
+		},
+		{
+			ID: "segment-rot-as-end", Title: "a read that meets rot answers that there are no messages",
+			Origin:    ours + "what has rotted is told, and not denied; compare bookkeeper#2908",
+			Mechanism: "a message that was acknowledged and shown rots, and consumers are told that the partition ends there",
+			UnitTest:  "a test that flips a byte and looks at the class of the answer sees it",
+			Edits: []Edit{{
+				File: partitionFolder + "read.go", Function: "Batch.collect", Original: "len(b.Entries) > 0 && errors.Is(err, ErrCorrupt)", Result: "bool",
+				Replacement: "return errors.Is(err, ErrCorrupt)",
+			}},
+			Scenario: "segments-damage", Checkers: []string{model.CheckerSegmentLost},
+		},
+	}
+}
+
 // commitlogDefects are mistakes of the commit log.
 func commitlogDefects() []Defect {
-	return slices.Concat(logRecoveryDefects(), logCutDefects(), logSyncDefects(), logQueueDefects(), logSearchDefects(), logRetentionDefects())
+	return slices.Concat(logRecoveryDefects(), logCutDefects(), logSyncDefects(), logQueueDefects(), logSearchDefects(), logRetentionDefects(), rottenStoreDefects())
 }
 
 // logRecoveryDefects are mistakes of a start after a crash.

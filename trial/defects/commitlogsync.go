@@ -34,7 +34,12 @@ func logSyncDefects() []Defect {
 			UnitTest:  "nothing: needs a pull and a power cut while a sync is under way",
 			Edits: []Edit{{
 				File: logGroupFile, Function: "Store.commit", Original: "s.written = g.end",
-				Replacement: "s.written, s.confirmed = g.end, g.end\ns.confirm.Broadcast()",
+				// A sync of the simulated disk takes less than consumers need to come by: one that is slow does not.
+				Replacement: `s.written, s.confirmed = g.end, g.end
+					s.confirm.Broadcast()
+					s.mutex.Unlock()
+					s.tasks.Sleep(20_000_000)
+					s.mutex.Lock()`,
 			}},
 			Scenario: inCommitLog, Checkers: append(messageLosses(), model.CheckerDuplicate),
 		},
