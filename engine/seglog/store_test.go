@@ -462,6 +462,52 @@ func TestAFullDirectoryIsEjectedBeforeItFails(t *testing.T) {
 	})
 }
 
+// TestRetentionFreesADirectoryThatCannotBeOpened: to settle the newest segment takes room for a copy, and where there is none
+// only the old segments can give it.
+func TestRetentionFreesADirectoryThatCannotBeOpened(t *testing.T) {
+	b := newBench(t)
+	b.config.FreeBytesMin = 8 << 10
+	b.node.Disk("disk1").Format(disk.Config{Capacity: 1 << 20, SparesSynced: true})
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		c := seglog.TopicConfig{Partitions: 3, Retention: seglog.Retention{Period: time.Minute}}
+		if err := s.CreateTopic(topic, c); err != nil {
+			return err
+		}
+		for range 60 {
+			if _, err := s.Append(topic, 1, payload(now(h), string(make([]byte, 900)))); err != nil {
+				return err
+			}
+		}
+		dir, err := h.Disk("disk1")
+		if err != nil {
+			return err
+		}
+		ballast, err := dir.Create("ballast")
+		if err != nil {
+			return err
+		}
+		free, _, err := dir.Usage()
+		if err == nil {
+			err = errors.Join(ballast.Allocate(0, free), ballast.Sync(), dir.SyncDir())
+		}
+		b.node.Crash(sim.KillProcess())
+		return err
+	}, func(h host.Host, s *seglog.Store) error {
+		if _, _, err := s.Bounds(topic, 1); !errors.Is(err, seglog.ErrUnavailable) {
+			return fmt.Errorf("the partition could be opened: %w", err)
+		}
+		h.Root().Sleep(2 * time.Minute)
+		if err := awaitService(h, s, 0); err != nil {
+			return err
+		}
+		placed, err := s.Append(topic, 1, payload(now(h), "again"))
+		if err == nil && placed.First != 60 {
+			err = fmt.Errorf("the next message got cursor %d", placed.First)
+		}
+		return err
+	})
+}
+
 // TestABalancedAppendIsStoredOnce: one that may have been stored in a directory that failed is not tried in another.
 func TestABalancedAppendIsStoredOnce(t *testing.T) {
 	b := newBench(t)

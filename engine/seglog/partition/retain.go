@@ -16,10 +16,10 @@ type Keep struct {
 // Retain removes the oldest sealed segments that are not to be kept, one after the other, each for good before the next:
 // a crash leaves no gap. If the newest segment is as old it is sealed, and goes the next time: its name tells the next
 // cursor until there is another. Retain returns how many segments went. It also works after a failure, since a full disk needs
-// it most. Retain and Restore are called one at a time.
+// it most, and of a partition that could not be opened to its end, which may need the room for that. Retain and Restore are called one at a time.
 func (p *Partition) Retain(keep Keep) (int, error) {
 	p.mutex.Lock()
-	if p.state == closed || p.partial {
+	if p.state == closed {
 		p.mutex.Unlock()
 		return 0, nil
 	}
