@@ -31,7 +31,7 @@ func (s *Store) Append(m message.Message) (Placed, error) {
 	if err != nil {
 		return Placed{}, err
 	}
-	placed, ticket, err := s.place(q, &m)
+	placed, ticket, err := s.place(q, &m, message.RestOf(&m))
 	if err != nil {
 		return Placed{}, err
 	}
@@ -83,8 +83,8 @@ func (s *Store) target(m *message.Message) (*queue, error) {
 	return t.queues[m.Queue], nil
 }
 
-// place puts the message into the open group. After an error it is not stored.
-func (s *Store) place(q *queue, m *message.Message) (placed Placed, ticket *host.Ticket, err error) {
+// place puts the message into the open group. Of its checksum, rest was computed before. After an error it is not stored.
+func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed Placed, ticket *host.Ticket, err error) {
 	for {
 		if err := s.commits.AwaitRoom(); err != nil {
 			return placed, nil, err
@@ -103,7 +103,7 @@ func (s *Store) place(q *queue, m *message.Message) (placed Placed, ticket *host
 		at, fits := s.room(int64(m.Size()))
 		if fits {
 			before := len(g.bytes)
-			placed = s.encode(g, q, m, at)
+			placed = s.encode(g, q, m, rest, at)
 			s.commits.Leave(int64(len(g.bytes) - before))
 			return placed, ticket, nil
 		}
@@ -142,7 +142,7 @@ func (s *Store) room(size int64) (at int64, ok bool) {
 
 // encode appends the record to the group, behind a blank if it begins a new file. The open group's lock is held: store
 // timestamps ascend with the offsets, and so do queue offsets.
-func (s *Store) encode(g *group, q *queue, m *message.Message, at int64) Placed {
+func (s *Store) encode(g *group, q *queue, m *message.Message, rest message.Rest, at int64) Placed {
 	if len(g.runs) == 0 {
 		g.begin(s.tail)
 	}
@@ -159,7 +159,7 @@ func (s *Store) encode(g *group, q *queue, m *message.Message, at int64) Placed 
 		m.QueueOffset = q.next
 		q.next++
 	}
-	g.bytes = message.Append(g.bytes, m)
+	g.bytes = message.AppendWith(g.bytes, m, rest)
 	s.tail = at + int64(m.Size())
 	g.end, g.stored = s.tail, s.stored
 	return Placed{Queue: q.id, QueueOffset: m.QueueOffset, Physical: at, Stored: s.stored}

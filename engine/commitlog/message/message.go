@@ -115,7 +115,10 @@ func (m *Message) Check() error {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // only ever read
 
 // Append appends the record of a message that Check has passed.
-func Append(dst []byte, m *Message) []byte {
+func Append(dst []byte, m *Message) []byte { return AppendWith(dst, m, Rest{}) }
+
+// AppendWith is Append with what of the checksum was computed before: of the same body, topic and properties.
+func AppendWith(dst []byte, m *Message, rest Rest) []byte {
 	start := len(dst)
 	order := binary.BigEndian
 	magic := uint32(magicV1)
@@ -137,6 +140,7 @@ func Append(dst []byte, m *Message) []byte {
 	dst = order.AppendUint32(dst, uint32(m.ReconsumeTimes))
 	dst = order.AppendUint64(dst, uint64(m.PreparedOffset))
 	dst = order.AppendUint32(dst, uint32(len(m.Body)))
+	head := len(dst)
 	dst = append(dst, m.Body...)
 	if magic == magicV2 {
 		dst = order.AppendUint16(dst, uint16(len(m.Topic)))
@@ -146,7 +150,13 @@ func Append(dst []byte, m *Message) []byte {
 	dst = append(dst, m.Topic...)
 	dst = order.AppendUint16(dst, uint16(len(m.Properties)))
 	dst = append(dst, m.Properties...)
-	order.PutUint32(dst[start+checksumAt:], checksum(dst[start:]))
+	sum := uint32(0)
+	if rest == (Rest{}) {
+		sum = checksum(dst[start:])
+	} else {
+		sum = rest.with(dst[start:head])
+	}
+	order.PutUint32(dst[start+checksumAt:], sum)
 	return dst
 }
 

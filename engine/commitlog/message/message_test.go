@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -165,4 +166,51 @@ func FuzzDecode(f *testing.F) {
 		}
 		m.Keys(func([]byte) {})
 	})
+}
+
+// TestAnEarlyChecksumIsThatOfTheRecord: computed in two parts or at once, of every form and of bodies around the length
+// at which it is computed early.
+func TestAnEarlyChecksumIsThatOfTheRecord(t *testing.T) {
+	early := 0
+	for i, m := range variants() {
+		for _, n := range []int{0, 1, 380, 400, 420, 440, 460, 480, 500, 3990, 4000, 4040, 4060, 4080, 4096, 5000, 16_384, 16_385, 100_003} {
+			m.Body = bytes.Repeat([]byte{byte(n), byte(i), 7}, n/3+1)[:n]
+			rest := message.RestOf(&m)
+			if rest != (message.Rest{}) {
+				early++
+			}
+			if got, want := message.AppendWith([]byte("x"), &m, rest), message.Append([]byte("x"), &m); !bytes.Equal(got, want) {
+				t.Fatalf("form %d with a body of %d bytes: the records differ", i, n)
+			}
+		}
+	}
+	if early < 20 {
+		t.Errorf("only %d checksums were computed early", early)
+	}
+}
+
+// BenchmarkAppend is what an append does under the lock of the open group: with the whole checksum, and with the rest of it
+// computed before.
+func BenchmarkAppend(b *testing.B) {
+	for _, n := range []int{100, 1 << 10, 16 << 10} {
+		m := sample()
+		m.Body = make([]byte, n)
+		rest := message.RestOf(&m)
+		buffer := make([]byte, 0, m.Size())
+		b.Run(fmt.Sprintf("whole/%d", n), func(b *testing.B) {
+			for range b.N {
+				message.Append(buffer, &m)
+			}
+		})
+		b.Run(fmt.Sprintf("early/%d", n), func(b *testing.B) {
+			for range b.N {
+				message.AppendWith(buffer, &m, rest)
+			}
+		})
+		b.Run(fmt.Sprintf("before/%d", n), func(b *testing.B) {
+			for range b.N {
+				message.RestOf(&m)
+			}
+		})
+	}
 }
