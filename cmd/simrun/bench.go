@@ -64,7 +64,11 @@ Workloads:
            (so many in flight) and in an open one (at a rate, latency from when an add was due), beside raw lines of the
            disk and of the loopback; single reads, and batch reads of 10, 100 and 500, from cache, read ahead, cold
 
-Without arguments all of them run. Cells of one group take turns, so that a drift of the machine hits all of them. Figures
+  stores   segment log, commit log and bookie on one node: appends to 1 and 1,000 partitions (--thorough: to 10,000) in each
+           sync mode, 100 B to 16 KiB, by 1 and 64 appenders, each beside a raw line that writes and syncs the same groups;
+           sequential reads and reads from a time, warm and cold; processor time, p99, open files
+
+Without arguments all of them run, but for stores. Cells of one group take turns, so that a drift of the machine hits all of them. Figures
 of the default run are quick; quote those of --thorough, on a machine that does nothing else.
 
 The directory must be on a disk: a memory file system syncs nothing, and the figures then say nothing.`,
@@ -75,6 +79,8 @@ The directory must be on a disk: a memory file system syncs nothing, and the fig
   simrun bench ledger --only write/3-3-2/1KiB --in-flight 200 --processes
   simrun bench --thorough --json >bench.json          # rounds of a second; more than an hour
   simrun report bench.json --out report               # the same as Markdown and as a page
+  simrun bench stores                                 # the single-node stores, in a minute or two
+  simrun bench stores --only seglog/group/1000/1KiB   # one cell; --thorough has all 360, in an hour
   simrun bench append --compare bench.json            # what has changed since
   simrun bench ledger --only read/100B/cached/batch/100 --profile cpu
   simrun bench world                                  # the simulated world's speed, with one bookie

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lakebed/trial/bench/ledgers"
+	"lakebed/trial/bench/stores"
 )
 
 // ErrUsage says that options make no sense; ErrEnvironment that this machine or directory cannot be measured.
@@ -25,22 +26,24 @@ const (
 	FioLine   Workload = "fio"
 	ReadPaths Workload = "read"
 	Ledgers   Workload = "ledger"
+	Stores    Workload = "stores"
 )
 
 // Workloads lists all, in the order in which they run.
-func Workloads() []Workload { return []Workload{Appends, FioLine, ReadPaths, Ledgers} }
+func Workloads() []Workload { return []Workload{Appends, FioLine, ReadPaths, Ledgers, Stores} }
 
-// ParseWorkloads checks names given by a user. None at all means all.
+// ParseWorkloads checks names given by a user. None at all means all but the stores of one node, which are not the path of a
+// ledger, and take as long.
 func ParseWorkloads(names []string) ([]Workload, error) {
 	var asked []Workload
 	for _, name := range names {
 		if !slices.Contains(Workloads(), Workload(name)) {
-			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, ledger, and the sub-commands world and cluster-world", ErrUsage, name)
+			return nil, fmt.Errorf("%w: no workload is called %q; there are: append, fio, read, ledger, stores, and the sub-commands world and cluster-world", ErrUsage, name)
 		}
 		asked = append(asked, Workload(name))
 	}
 	if len(asked) == 0 {
-		return Workloads(), nil
+		return []Workload{Appends, FioLine, ReadPaths, Ledgers}, nil
 	}
 	return asked, nil
 }
@@ -106,7 +109,7 @@ func (o Options) usualPace() pace {
 }
 
 func (o Options) wants(w Workload) bool {
-	return len(o.Workloads) == 0 || slices.Contains(o.Workloads, w)
+	return len(o.Workloads) == 0 && w != Stores || slices.Contains(o.Workloads, w)
 }
 
 // plan is what a run measures.
@@ -115,11 +118,12 @@ type plan struct {
 	fio     bool
 	reads   []readPlan
 	ledgers ledgers.Plan
+	stores  stores.Plan
 }
 
 // steps is how often the progress is told something: whole ledgers tell a little more.
 func (p plan) steps() int {
-	steps := len(p.arms) + len(p.reads) + p.ledgers.Steps()
+	steps := len(p.arms) + len(p.reads) + p.ledgers.Steps() + p.stores.Steps()
 	if p.fio {
 		steps++
 	}
@@ -144,6 +148,9 @@ func (o Options) plan() (plan, error) {
 	if o.wants(Ledgers) {
 		p.ledgers = o.ledgers().Plan()
 	}
+	if o.wants(Stores) {
+		p.stores = o.stores().Plan()
+	}
 	if p.steps() == 0 {
 		return p, fmt.Errorf("%w: nothing to measure has a name that contains %q; there are such as %s, %s and %sread/100B/cached/batch/100",
 			ErrUsage, o.Only, Arms()[0].Name(), readPlans()[0].name(), ledgers.Prefix)
@@ -153,6 +160,11 @@ func (o Options) plan() (plan, error) {
 
 // inFlightMax bounds the adds of one ledger that are under way.
 const inFlightMax = 16 << 10
+
+// stores are the options of package stores.
+func (o Options) stores() stores.Options {
+	return stores.Options{Only: o.Only, Thorough: o.Thorough, Seed: o.Seed, Length: o.Length}
+}
 
 // ledgers are the options of package ledgers.
 func (o Options) ledgers() ledgers.Options {

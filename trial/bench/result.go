@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lakebed/reports"
@@ -10,18 +11,18 @@ import (
 // result puts everything together that the run has measured.
 func (r *run) result() reports.Result {
 	m := maker{r.options.Seed}
-	groups := append(r.groups(m), r.ledgers.Groups...)
+	groups := slices.Concat(r.groups(m), r.ledgers.Groups, r.stores.Groups)
 	if costs := reports.Costs(groups, "payload", "CPU", m.seed); len(costs) > 0 {
 		groups = append(groups, reports.Group{Name: groupCosts, Note: noteCosts, Cells: costs})
 	}
 	return reports.Result{
 		Schema: reports.Schema, Kind: reports.KindBench, ID: "bench", Title: "The engine on this machine, by the wall clock",
 		Command: r.options.Command, Started: r.begun, Build: reports.ThisBuild(), Machine: reports.ThisMachine(), Disk: &r.disk,
-		Settings: append(r.settings(), r.ledgers.Settings...),
+		Settings: slices.Concat(r.settings(), r.ledgers.Settings, r.stores.Settings),
 		Groups:   groups,
-		Goals:    append(r.goals(m), r.ledgers.Goals...),
-		Plots:    append(r.plots(m), r.ledgers.Plots...),
-		Notes:    append(r.notes(m), r.ledgers.Notes...),
+		Goals:    slices.Concat(r.goals(m), r.ledgers.Goals, r.stores.Goals),
+		Plots:    slices.Concat(r.plots(m), r.ledgers.Plots, r.stores.Plots),
+		Notes:    slices.Concat(r.notes(m), r.ledgers.Notes, r.stores.Notes),
 	}
 }
 

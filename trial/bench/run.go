@@ -12,6 +12,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/reports"
 	"lakebed/trial/bench/ledgers"
+	"lakebed/trial/bench/stores"
 )
 
 // freeBytesMin is the room that a run needs below its directory: raw line, journals, and the entry logs of one
@@ -41,6 +42,7 @@ type run struct {
 	fioFound *fioResult
 	readings []readResult
 	ledgers  ledgers.Findings
+	stores   stores.Findings
 }
 
 // Run measures. It makes a directory below o.Dir and removes it again. Errors: ErrUsage, ErrEnvironment, the context's,
@@ -131,6 +133,7 @@ func (r *run) measure(ctx context.Context) error {
 		func() error { return r.reads(ctx) },
 		others,
 		func() error { return r.wholeLedgers(ctx) },
+		func() error { return r.singleNodeStores(ctx) },
 	} {
 		if err := part(); err != nil {
 			return err
@@ -156,6 +159,17 @@ func (r *run) wholeLedgers(ctx context.Context) (err error) {
 	o := r.options.ledgers()
 	o.Dir, o.Progress = r.dir, r.step
 	r.ledgers, err = ledgers.Run(ctx, o)
+	return err
+}
+
+// singleNodeStores measures the stores of one node, beside a raw line of their own.
+func (r *run) singleNodeStores(ctx context.Context) (err error) {
+	if r.plan.stores.Empty() {
+		return nil
+	}
+	o := r.options.stores()
+	o.Dir, o.Progress = r.dir, r.step
+	r.stores, err = stores.Run(ctx, o)
 	return err
 }
 

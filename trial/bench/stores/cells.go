@@ -1,0 +1,141 @@
+package stores
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Prefix starts the name of every cell of this package.
+const Prefix = "store/"
+
+// Kind is a store.
+type Kind string
+
+// The stores.
+const (
+	SegmentLog Kind = "seglog"
+	CommitLog  Kind = "commitlog"
+	EntryLog   Kind = "bookie"
+)
+
+// Kinds are all stores.
+func Kinds() []Kind { return []Kind{SegmentLog, CommitLog, EntryLog} }
+
+// Mode is when an append is acknowledged. All stores have the same four.
+type Mode string
+
+// The sync modes, from the safest to none.
+const (
+	Always   Mode = "always"
+	Group    Mode = "group"
+	Interval Mode = "interval"
+	Never    Mode = "never"
+)
+
+// Modes are all sync modes.
+func Modes() []Mode { return []Mode{Always, Group, Interval, Never} }
+
+// synced reports whether an append waits for a sync.
+func (m Mode) synced() bool { return m == Always || m == Group }
+
+// Cell is appends of one kind.
+type Cell struct {
+	Kind         Kind
+	Mode         Mode
+	Partitions   int
+	PayloadBytes int
+	Appenders    int
+}
+
+// Name is the cell's name on the command line and in files.
+func (c Cell) Name() string {
+	return fmt.Sprintf("%sappend/%s/%s/%d/%s/%d", Prefix, c.Kind, c.Mode, c.Partitions, sizeName(c.PayloadBytes), c.Appenders)
+}
+
+// ReadCell is reads of one kind.
+type ReadCell struct {
+	Kind Kind
+	Way  Way
+	Cold bool
+}
+
+// Way is how messages are read.
+type Way string
+
+// The ways.
+const (
+	Sequential Way = "sequential" // from the first on, in batches
+	FromTime   Way = "from-time"  // the first message of a random time, one after the other; bookies know no times
+)
+
+// Name is the cell's name on the command line and in files.
+func (c ReadCell) Name() string {
+	warmth := "warm"
+	if c.Cold {
+		warmth = "cold"
+	}
+	return fmt.Sprintf("%sread/%s/%s/%s", Prefix, c.Kind, c.Way, warmth)
+}
+
+func sizeName(bytes int) string {
+	if bytes >= 1<<10 && bytes%(1<<10) == 0 {
+		return fmt.Sprintf("%dKiB", bytes>>10)
+	}
+	return fmt.Sprintf("%dB", bytes)
+}
+
+const (
+	manyAppenders = 64
+	pagePayload   = 1 << 10
+)
+
+// Plan is what a run measures.
+type Plan struct {
+	Appends []Cell
+	Reads   []ReadCell
+}
+
+// Empty reports whether there is nothing to measure.
+func (p Plan) Empty() bool { return len(p.Appends)+len(p.Reads) == 0 }
+
+// Steps is how often Options.Progress is called.
+func (p Plan) Steps() int { return len(p.Appends) + len(p.Reads) }
+
+// usual reports whether a default run has the cell: the goals, and every store with few and many partitions.
+func (c Cell) usual() bool {
+	switch {
+	case c.Partitions > 1000 || c.Partitions == 10 || c.Partitions == 100 || c.Mode == Always:
+		return false
+	case c.Mode == Group && c.Partitions == 1:
+		return true
+	}
+	return c.PayloadBytes == pagePayload && c.Appenders == manyAppenders
+}
+
+// Plan chooses what the options ask for.
+func (o Options) Plan() (p Plan) {
+	for _, kind := range Kinds() {
+		for _, partitions := range []int{1, 10, 100, 1000, 10_000} {
+			for _, mode := range Modes() {
+				for _, payload := range []int{100, pagePayload, 16 << 10} {
+					for _, appenders := range []int{1, manyAppenders} {
+						p.Appends = append(p.Appends, Cell{kind, mode, partitions, payload, appenders})
+					}
+				}
+			}
+		}
+		for _, way := range []Way{Sequential, FromTime} {
+			if kind == EntryLog && way == FromTime {
+				continue
+			}
+			for _, cold := range []bool{false, true} {
+				p.Reads = append(p.Reads, ReadCell{kind, way, cold})
+			}
+		}
+	}
+	named := func(name string) bool { return strings.Contains(name, o.Only) }
+	p.Appends = slices.DeleteFunc(p.Appends, func(c Cell) bool { return !named(c.Name()) || !o.Thorough && o.Only == "" && !c.usual() })
+	p.Reads = slices.DeleteFunc(p.Reads, func(c ReadCell) bool { return !named(c.Name()) })
+	return p
+}
