@@ -37,7 +37,7 @@ const (
 	figureNotThere  = "acknowledged messages not where they were told to be"
 	figureBehind    = "queues behind the log"
 	figureAhead     = "queues ahead of the log"
-	figureStart     = "time of the start"
+	figureStartTook = "time of the start"
 	figureRebuildGB = "time to make the queues of a GiB anew"
 )
 
@@ -356,7 +356,7 @@ func (q *queued) compare(_ *lone, h host.Host) error {
 		c.sample(count(figureNotThere, reports.LowerBetter), float64(notThere))
 		c.sample(count(figureBehind, reports.NeitherBetter), float64(behind))
 		c.sample(count(figureAhead, reports.NeitherBetter), float64(ahead))
-		c.sample(quantity{figureStart, "ms", reports.ClockVirtual, reports.LowerBetter}, millis(took))
+		c.sample(quantity{figureStartTook, "ms", reports.ClockVirtual, reports.LowerBetter}, millis(took))
 		return nil
 	})
 }

@@ -76,7 +76,7 @@ func (m maker) appendCell(a *appendResult) reports.Cell {
 	var ratios []float64
 	for i := range a.pairs {
 		rounds = append(rounds, a.pairs[i].store)
-		ratios = append(ratios, a.pairs[i].ratio())
+		ratios = append(ratios, a.pairs[i].store.ByRaw(&a.pairs[i].raw))
 	}
 	figures := append(m.common(rounds),
 		reports.NewFigure(figureByRaw, unitRatio, reports.ClockWall, reports.HigherBetter, ratios, m.seed),

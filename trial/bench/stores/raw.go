@@ -15,20 +15,23 @@ const (
 	rawFillBytes = 1 << 20
 )
 
-// rawLine is a file whose blocks are written, into which groups go with one write, and one sync, each.
-type rawLine struct {
+// Raw is a file whose blocks are written, into which groups go with one write, and one sync, each.
+type Raw struct {
 	file   *os.File
 	at     int64
 	bytes  int64
 	source []byte
 }
 
-func newRawLine(dir string, bytes int64) (*rawLine, error) {
+// NewRaw makes a raw line below dir.
+func NewRaw(dir string) (*Raw, error) { return newRaw(dir, rawFileBytes) }
+
+func newRaw(dir string, bytes int64) (*Raw, error) {
 	f, err := os.Create(filepath.Join(dir, "raw-line"))
 	if err != nil {
 		return nil, fmt.Errorf("make the raw line's file: %w", err)
 	}
-	l := &rawLine{file: f, bytes: bytes, source: content(0, rawFillBytes)}
+	l := &Raw{file: f, bytes: bytes, source: content(0, rawFillBytes)}
 	for at := int64(0); at < bytes && err == nil; at += rawFillBytes {
 		_, err = f.WriteAt(l.source, at)
 	}
@@ -42,8 +45,8 @@ func newRawLine(dir string, bytes int64) (*rawLine, error) {
 	return l, nil
 }
 
-// replay writes groups in their order, again and again for so long.
-func (l *rawLine) replay(groups []int64, synced bool, length time.Duration) (done Round, err error) {
+// Replay writes groups in their order, again and again for so long.
+func (l *Raw) Replay(groups []int64, synced bool, length time.Duration) (done Round, err error) {
 	before, begun := cpuNow(), time.Now()
 	for i := 0; len(groups) > 0 && time.Since(begun) < length; i++ {
 		size := groups[i%len(groups)]
@@ -58,7 +61,7 @@ func (l *rawLine) replay(groups []int64, synced bool, length time.Duration) (don
 
 // group asks the kernel as a program in C does, without telling Go's scheduler: that would let another task have the
 // processor during a sync.
-func (l *rawLine) group(size int64, synced bool) error {
+func (l *Raw) group(size int64, synced bool) error {
 	if l.at+size > l.bytes {
 		l.at = 0
 	}
@@ -86,7 +89,8 @@ func (l *rawLine) group(size int64, synced bool) error {
 	return nil
 }
 
-func (l *rawLine) close() error { return l.file.Close() }
+// Close closes the file, which its directory's owner removes.
+func (l *Raw) Close() error { return l.file.Close() }
 
 // dropCache tells the page cache to forget every file below a directory. They must be synced.
 func dropCache(dir string) error {

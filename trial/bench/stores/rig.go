@@ -127,3 +127,26 @@ func (o *observer) takeGroups() []int64 {
 	o.groups = make([]int64, 0, cap(groups))
 	return groups
 }
+
+// Image makes a directory with what a process would find that is killed now: links to the files of the store, which must be
+// idle and must not be written to afterwards, except by closing it.
+func (r *Rig) Image(to string) error {
+	return filepath.WalkDir(r.dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(r.dir, path)
+		switch target := filepath.Join(to, below); {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case e.Type().IsRegular():
+			return os.Link(path, target)
+		}
+		return nil
+	})
+}
+
+// DropCache makes the page cache forget every file below a directory.
+func DropCache(dir string) error { return dropCache(dir) }

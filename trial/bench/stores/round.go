@@ -68,6 +68,15 @@ func (r *Round) GroupBytes() (sum int64) {
 	return sum
 }
 
+// ByRaw is bytes of groups a second, by those of the raw line.
+func (r *Round) ByRaw(raw *Round) float64 {
+	bare := float64(raw.GroupBytes()) / raw.Elapsed.Seconds()
+	if bare == 0 {
+		return 0
+	}
+	return float64(r.GroupBytes()) / r.Elapsed.Seconds() / bare
+}
+
 // Append appends for so long, or until so many bytes of payload are appended; a limit of zero is none. Latencies are kept
 // of all messages.
 func (r *Rig) Append(ctx context.Context, appenders, payload int, length time.Duration, bytesMax int64) (Round, error) {

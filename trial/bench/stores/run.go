@@ -65,7 +65,7 @@ func (o Options) size(usual int64) int64 {
 type lab struct {
 	options Options
 	dir     string
-	raw     *rawLine
+	raw     *Raw
 	made    int
 	appends []appendResult
 	reads   []readResult
@@ -78,15 +78,6 @@ type appendResult struct {
 }
 
 type pair struct{ store, raw Round }
-
-// ratio is bytes of groups a second by those of the raw line.
-func (p *pair) ratio() float64 {
-	raw := float64(p.raw.GroupBytes()) / p.raw.Elapsed.Seconds()
-	if raw == 0 {
-		return 0
-	}
-	return float64(p.store.GroupBytes()) / p.store.Elapsed.Seconds() / raw
-}
 
 type readResult struct {
 	cell   ReadCell
@@ -102,13 +93,13 @@ func Run(ctx context.Context, o Options) (Findings, error) {
 	}
 	l := &lab{options: o, dir: dir}
 	if len(plan.Appends) > 0 {
-		l.raw, err = newRawLine(dir, o.size(rawFileBytes))
+		l.raw, err = newRaw(dir, o.size(rawFileBytes))
 	}
 	if err == nil {
 		err = l.measure(ctx, plan)
 	}
 	if l.raw != nil {
-		err = errors.Join(err, l.raw.close())
+		err = errors.Join(err, l.raw.Close())
 	}
 	err = errors.Join(err, os.RemoveAll(dir))
 	return l.findings(), err
@@ -210,7 +201,7 @@ func (l *lab) pair(ctx context.Context, rig *Rig, c Cell) (p pair, err error) {
 	if p.store, err = rig.Append(ctx, c.Appenders, c.PayloadBytes, length, roundBytesMax); err != nil {
 		return p, err
 	}
-	p.raw, err = l.raw.replay(p.store.Groups, c.Mode.synced(), length)
+	p.raw, err = l.raw.Replay(p.store.Groups, c.Mode.synced(), length)
 	return p, err
 }
 

@@ -1,0 +1,104 @@
+package experiments
+
+import (
+	"fmt"
+
+	"lakebed/reports"
+	"lakebed/trial/bench/stores"
+)
+
+// Bounds of the verdicts. They stand in the hypothesis files in words.
+const (
+	growthFlat     = 0.8    // of the rate by the raw line that is left at the largest size
+	startMax       = 2000.0 // ms
+	segmentLossMin = 0.2
+	logLossMax     = 0.3
+)
+
+// judgeGrowth: what is stored does not slow appends down, nor starts.
+func judgeGrowth(r *reports.Result) reports.Verdict {
+	var j judgement
+	for _, kind := range growthKinds() {
+		small, ok := j.figureOf(r, growthCell(kind, 1<<20), figureByRaw)
+		if !ok {
+			continue
+		}
+		large, found := j.figureOf(r, growthCell(kind, growthEnough), figureByRaw)
+		if !found {
+			continue
+		}
+		if i, ok := j.ratio(string(kind)+", rate by raw at 20 GiB by that at 1 MiB", &large, &small); ok {
+			j.above(fmt.Sprintf("%s, rate by raw at 20 GiB by that at 1 MiB,", kind), i, growthFlat)
+		}
+		start, ok := j.figureOf(r, startCell(kind), figureStart)
+		switch {
+		case !ok:
+		case start.Value < startMax:
+			j.support("a start of %s takes %s ms", kind, short(start.Value))
+		default:
+			j.refute("a start of %s takes %s ms", kind, short(start.Value))
+		}
+	}
+	return j.verdict()
+}
+
+// judgePartitions: the segment log loses, the commit log does not.
+func judgePartitions(r *reports.Result) reports.Verdict {
+	var j judgement
+	left := func(kind stores.Kind) (reports.Interval, bool) {
+		one, ok := j.figureOf(r, partitionCell(kind, stores.Group, 1), figurePayloadRate)
+		many, found := j.figureOf(r, partitionCell(kind, stores.Group, partitionsMost), figurePayloadRate)
+		if !ok || !found {
+			return reports.Interval{}, false
+		}
+		return j.ratio(fmt.Sprintf("%s at %d partitions by one", kind, partitionsMost), &many, &one)
+	}
+	if i, ok := left(stores.SegmentLog); ok {
+		lost := reports.Interval{Value: 1 - i.Value, Low: 1 - i.High, High: 1 - i.Low}
+		j.above("what the segment log loses", lost, segmentLossMin)
+	}
+	if i, ok := left(stores.CommitLog); ok {
+		j.above("what is left of the commit log's rate", i, 1-logLossMax)
+	}
+	return j.verdict()
+}
+
+// judgePolicies: each mode is faster than the stricter one before it; the two that do not wait for a sync may be equal.
+func judgePolicies(r *reports.Result) reports.Verdict {
+	var j judgement
+	modes := stores.Modes()
+	for _, kind := range stores.Kinds() {
+		for n := 1; n < len(modes); n++ {
+			strict, ok := j.figureOf(r, policyCell(kind, modes[n-1]), figureRate)
+			loose, found := j.figureOf(r, policyCell(kind, modes[n]), figureRate)
+			if !ok || !found {
+				continue
+			}
+			what := fmt.Sprintf("%s, %s by %s,", kind, modes[n], modes[n-1])
+			i, ok := j.ratio(what, &loose, &strict)
+			switch {
+			case !ok:
+			case modes[n] != stores.Never:
+				j.above(what, i, 1)
+			case i.High < 1:
+				j.refute("%s is %s (%s to %s)", what, short(i.Value), short(i.Low), short(i.High))
+			}
+		}
+	}
+	return j.verdict()
+}
+
+// judgeLayouts: one log for all ledgers is faster than one for each.
+func judgeLayouts(r *reports.Result) reports.Verdict {
+	var j judgement
+	mixed, ok := j.figureOf(r, layoutCell(oneLogForAll, layoutDecides), figureWritten)
+	single, found := j.figureOf(r, layoutCell(logPerLedger, layoutDecides), figureWritten)
+	if !ok || !found {
+		return j.verdict()
+	}
+	what := fmt.Sprintf("at %d ledgers one log by a log for each", layoutDecides)
+	if i, ok := j.ratio(what, &mixed, &single); ok {
+		j.above(what, i, equalWithin)
+	}
+	return j.verdict()
+}
