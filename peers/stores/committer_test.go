@@ -1,0 +1,70 @@
+package stores
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// TestAGroupIsWrittenOnceAndWholly: many tasks append at once; each payload is written exactly once, no group is longer than
+// the bound, no two are written at a time, and an error reaches those whose group failed and nobody else.
+func TestAGroupIsWrittenOnceAndWholly(t *testing.T) {
+	failure := errors.New("the disk is gone")
+	var busy sync.Mutex
+	written, failed := map[string]bool{}, map[string]bool{}
+	var longest, groups int
+	c := committer{write: func(entries [][]byte) error {
+		if !busy.TryLock() {
+			t.Error("two groups are written at once")
+			return nil
+		}
+		defer busy.Unlock()
+		groups++
+		longest = max(longest, len(entries))
+		bad := slices.ContainsFunc(entries, func(e []byte) bool { return string(e) == "task 7, 3" })
+		for _, e := range entries {
+			if written[string(e)] || failed[string(e)] {
+				t.Errorf("%s is written twice", e)
+			}
+			if bad {
+				failed[string(e)] = true
+			} else {
+				written[string(e)] = true
+			}
+		}
+		if bad {
+			return failure
+		}
+		return nil
+	}}
+	const tasks, each = 2 * groupMax, 20
+	var all sync.WaitGroup
+	var mutex sync.Mutex
+	told := map[string]bool{}
+	for task := range tasks {
+		all.Go(func() {
+			for n := range each {
+				payload := fmt.Sprintf("task %d, %d", task, n)
+				if err := c.append([]byte(payload)); err != nil {
+					mutex.Lock()
+					told[payload] = true
+					mutex.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(written)+len(failed) != tasks*each || len(told) != len(failed) || !told["task 7, 3"] {
+		t.Errorf("%d written, %d failed, %d of %d told so", len(written), len(failed), len(told), tasks*each)
+	}
+	for payload := range told {
+		if !failed[payload] {
+			t.Errorf("%s was written, and its appender was told that it failed", payload)
+		}
+	}
+	if longest > groupMax || groups == tasks*each {
+		t.Errorf("the longest of %d groups has %d payloads, at most %d", groups, longest, groupMax)
+	}
+}
