@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	startPatience = 90 * time.Second
+	startPatience = 5 * time.Minute // a machine that does much else needs minutes
 	stopPatience  = 20 * time.Second
 	lookInterval  = 50 * time.Millisecond
 	logTailBytes  = 2000 // of a broker that did not start, shown in the error
