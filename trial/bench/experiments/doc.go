@@ -21,6 +21,9 @@
 // slows a bookie down is the same in both: its journal's device takes so many times as long to sync, or takes only so
 // many bytes a second (limit.go on a real host, a disk profile in the simulator).
 //
+// The single-node stores have a node of a world for themselves, with one process after the other, some of which
+// crash (lives.go), or a process on this machine whose reads may be counted (onmachine.go, counted.go).
+//
 // # Campaigns
 //
 // are campaigns of trials over scenarios of this package's own (arms.go): those of package trial

@@ -49,8 +49,15 @@ type run struct {
 	Options
 	hypothesis *Hypothesis
 	notes      []string
+	synced     string // what was synced when, of an experiment on a disk
 	*measured
 }
+
+// What is synced when, in most experiments and in those that read.
+const (
+	syncedGroups = "each group of adds, before they are acknowledged"
+	syncedNever  = "what is read was written and synced before"
+)
 
 func (o Options) withDefaults() Options {
 	if o.Seed == 0 {

@@ -92,7 +92,7 @@ func Run(ctx context.Context, id ID, o Options) (*reports.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Options: o.withDefaults(), hypothesis: &e.Hypothesis, measured: &measured{}}
+	r := &run{Options: o.withDefaults(), hypothesis: &e.Hypothesis, measured: &measured{}, synced: syncedGroups}
 	began := time.Now()
 	others := reports.WatchOthers()
 	if err := e.measure(ctx, r); err != nil {
@@ -112,7 +112,7 @@ func Run(ctx context.Context, id ID, o Options) (*reports.Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.ID, err)
 		}
-		disk.Sync, disk.Warm = "each group of adds, before they are acknowledged", "as each group of figures says"
+		disk.Sync, disk.Warm = r.synced, "as each group of figures says"
 		result.Disk = &disk
 	}
 	verdict := e.judge(result)

@@ -64,6 +64,7 @@ func (r *run) indexMessages(a indexArm) int {
 }
 
 func measureIndexes(ctx context.Context, r *run) error {
+	r.synced = "index files and full segments only"
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		for _, a := range r.indexArms() {
 			i := &indexed{run: r, arm: a, dir: filepath.Join(dir, fmt.Sprintf("%d-%d", a.record, a.every))}

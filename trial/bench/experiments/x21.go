@@ -58,6 +58,7 @@ func (r *run) accesses() (all []access) {
 }
 
 func measureAccess(ctx context.Context, r *run) error {
+	r.synced = "as each group of figures says"
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		rotates, err := rotating(dir)
 		if err != nil {

@@ -45,6 +45,7 @@ func preparedGroups() []int { return []int{1, 16} }
 func preparedCell(p prepared, group int) string { return fmt.Sprintf("%s/%d", p, group) }
 
 func measurePreallocation(ctx context.Context, r *run) error {
+	r.synced = "each group of records"
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		return onThisMachine(ctx, r, dir, preparedVolume, func(h host.Host) error {
 			volume, err := h.Disk(preparedVolume)

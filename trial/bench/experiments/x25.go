@@ -33,6 +33,7 @@ func (r *run) mixedQueues() []int {
 }
 
 func measureMixedLog(ctx context.Context, r *run) error {
+	r.synced = syncedNever
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		place := func(queues int) string { return filepath.Join(dir, strconv.Itoa(queues)) }
 		for _, queues := range r.mixedQueues() {

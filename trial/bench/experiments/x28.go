@@ -74,6 +74,7 @@ func (r *run) filteredArms() (arms []filteredArm) {
 }
 
 func measureTagFilter(ctx context.Context, r *run) error {
+	r.synced = syncedNever
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
 		for _, a := range r.filteredArms() {
 			if !a.store {
