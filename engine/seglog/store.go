@@ -133,9 +133,10 @@ func (s *Store) discover(v *volume) error {
 	v.seen = true
 	s.mutex.Unlock()
 	var first error
+	known := listings{}
 	for _, m := range s.membersOf(v) {
 		if m.log == nil {
-			if err := s.openMember(m.member); err != nil && first == nil {
+			if err := s.openMember(m.member, known); err != nil && first == nil {
 				first = err
 			}
 		}
@@ -176,26 +177,55 @@ func (s *Store) volumeOf(name string) *volume {
 	return &volume{store: s, name: name, ejected: errors.New("it is not configured")}
 }
 
-// openMember opens a partition. Its directory must be there: one that is missing was lost with what it held.
-func (s *Store) openMember(m *member) error {
-	name := m.topic.name
-	dir, err := m.volume.dir.Sub(name)
+// listed is a topic's directory in one volume, with the names of the partitions that are there.
+type listed struct {
+	dir  host.Dir
+	have []string // sorted
+}
+
+// listings are those that one look at partitions has made: a topic may have thousands, and is listed once.
+type listings map[string]listed
+
+// of lists a member's topic in its volume.
+func (l listings) of(m *member) (listed, error) {
+	key := m.volume.name + "/" + m.topic.name
+	if found, ok := l[key]; ok {
+		return found, nil
+	}
+	dir, err := m.volume.dir.Sub(m.topic.name)
 	if err != nil {
-		return fmt.Errorf("topic %s: %w", name, err)
+		return listed{}, fmt.Errorf("topic %s: %w", m.topic.name, err)
 	}
 	entries, err := dir.List()
 	if err != nil {
-		return fmt.Errorf("list partitions of topic %s: %w", name, err)
+		return listed{}, fmt.Errorf("list partitions of topic %s: %w", m.topic.name, err)
+	}
+	found := listed{dir: dir}
+	for _, e := range entries {
+		if e.Dir {
+			found.have = append(found.have, e.Name)
+		}
+	}
+	slices.Sort(found.have)
+	l[key] = found
+	return found, nil
+}
+
+// openMember opens a partition. Its directory must be there: one that is missing was lost with what it held.
+func (s *Store) openMember(m *member, known listings) error {
+	there, err := known.of(m)
+	if err != nil {
+		return err
 	}
 	number := strconv.Itoa(m.number)
-	if !slices.ContainsFunc(entries, func(e host.Info) bool { return e.Dir && e.Name == number }) {
+	if _, ok := slices.BinarySearch(there.have, number); !ok {
 		s.mutex.Lock()
 		m.lost = fmt.Errorf("directory of partition %s is missing: what it held is lost: %w", m.name(), ErrUnavailable)
 		s.mutex.Unlock()
 		s.h.Log(host.Error, "partition is lost", host.F("partition", m.name()))
 		return nil
 	}
-	own, err := dir.Sub(number)
+	own, err := there.dir.Sub(number)
 	if err != nil {
 		return fmt.Errorf("partition %s: %w", m.name(), err)
 	}

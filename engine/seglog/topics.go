@@ -50,8 +50,9 @@ func (s *Store) CreateTopic(name string, c TopicConfig) error {
 		return err
 	}
 	var failures []error
+	known := listings{}
 	for _, m := range t.members {
-		failures = append(failures, s.openMember(m))
+		failures = append(failures, s.openMember(m, known))
 	}
 	s.h.Probe().Mark(host.Event{Name: PointTopicMade, A: int64(c.Partitions)})
 	return errors.Join(failures...)
