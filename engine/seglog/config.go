@@ -71,6 +71,7 @@ type Config struct {
 	ReadmitPause   time.Duration // until an ejected directory is looked at; doubled each time, up to ReadmitPauseMax
 	ReadmitMax     time.Duration
 
+	UpkeepTasks   int // partitions that are opened or closed at the same time
 	PartitionsMax int // of a topic
 	TopicsMax     int
 }
@@ -89,7 +90,7 @@ func DefaultConfig() Config {
 		Retention:    Retention{Period: 72 * time.Hour}, LookInterval: time.Minute, TimeUnit: time.Second, FutureMax: time.Hour,
 		CommitPatience: 10 * time.Second, WatchInterval: time.Second, FreeBytesMin: 256 << 20,
 		ReadmitPause: time.Second, ReadmitMax: time.Minute,
-		PartitionsMax: 10_000, TopicsMax: 10_000,
+		UpkeepTasks: 16, PartitionsMax: 10_000, TopicsMax: 10_000,
 	}
 }
 
@@ -110,6 +111,8 @@ func (c Config) Validate() error {
 		return err
 	}
 	switch {
+	case c.UpkeepTasks < 1:
+		return fmt.Errorf("upkeep tasks %d: must be positive", c.UpkeepTasks)
 	case c.FilesMax < 2:
 		return fmt.Errorf("open files %d: must be two at least", c.FilesMax)
 	case c.TimeUnit < 1 || c.FutureMax < 0:

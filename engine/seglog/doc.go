@@ -27,7 +27,7 @@
 // # Tasks
 //
 // One for each directory (retention, readmission), one each for its sync at intervals (mode interval only), one that looks
-// for commits that hang, and those of the partitions. Open starts them below the given group, Close ends them.
+// for commits that hang, UpkeepTasks at most while partitions are opened or closed, and those of the partitions. Open starts them below the given group, Close ends them.
 //
 // # Files
 //

@@ -16,6 +16,7 @@ import (
 type Store struct {
 	h      host.Host
 	config Config
+	parent host.Group // that Open was given
 	tasks  host.Group
 	files  *openfiles.Cache
 
@@ -47,7 +48,7 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	config.Partition.TimeUnit = config.TimeUnit
 	tasks := g.New("seglog")
 	s := &Store{
-		h: h, config: config, tasks: tasks,
+		h: h, config: config, parent: g, tasks: tasks,
 		files:   openfiles.New(h, g.New("seglog-files"), config.FilesMax), // lasts until the last partition is closed
 		writers: h.NewCounter("seglog-writers"),
 		mutex:   h.NewMutex("seglog"), making: h.NewMutex("seglog-topics"), topics: map[string]*topic{},
@@ -132,16 +133,18 @@ func (s *Store) discover(v *volume) error {
 	s.mutex.Lock()
 	v.seen = true
 	s.mutex.Unlock()
-	var first error
-	known := listings{}
+	var missing []*member
 	for _, m := range s.membersOf(v) {
 		if m.log == nil {
-			if err := s.openMember(m.member, known); err != nil && first == nil {
-				first = err
-			}
+			missing = append(missing, m.member)
 		}
 	}
-	return first
+	for _, err := range s.openMembers(missing) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // adopt takes up a topic's settings if they are newer than what is known.
@@ -212,11 +215,7 @@ func (l listings) of(m *member) (listed, error) {
 }
 
 // openMember opens a partition. Its directory must be there: one that is missing was lost with what it held.
-func (s *Store) openMember(m *member, known listings) error {
-	there, err := known.of(m)
-	if err != nil {
-		return err
-	}
+func (s *Store) openMember(m *member, there listed) error {
 	number := strconv.Itoa(m.number)
 	if _, ok := slices.BinarySearch(there.have, number); !ok {
 		s.mutex.Lock()
@@ -321,9 +320,7 @@ func (s *Store) Close() error {
 	s.mutex.Unlock()
 	s.tasks.Stop()
 	s.tasks.Wait()
-	var all []error
-	s.eachLog(func(log *partition.Partition) { all = append(all, log.Close()) })
-	all = append(all, s.files.Close(), s.unlock())
+	all := append(s.closeLogs(), s.files.Close(), s.unlock())
 	return errors.Join(all...)
 }
 

@@ -49,11 +49,7 @@ func (s *Store) CreateTopic(name string, c TopicConfig) error {
 	if err != nil {
 		return err
 	}
-	var failures []error
-	known := listings{}
-	for _, m := range t.members {
-		failures = append(failures, s.openMember(m, known))
-	}
+	failures := s.openMembers(t.members)
 	s.h.Probe().Mark(host.Event{Name: PointTopicMade, A: int64(c.Partitions)})
 	return errors.Join(failures...)
 }
