@@ -3,15 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/inspect"
+	messageinspect "lakebed/engine/commitlog/inspect"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	segmentinspect "lakebed/engine/seglog/inspect"
 	"lakebed/trial/campaign"
 )
 
@@ -20,17 +24,22 @@ func (a *app) inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect PATH",
 		Short: "Read what the engine wrote, in words, and check that it is consistent",
-		Long: `Read the files of a bookie without changing them, verify every checksum, and check one file against the other: the
-mark against the journal, the ledger table against the entry logs, each index against the records it points to.
+		Long: `Read the files of a bookie, a segment log or a commit log without changing them, verify every checksum, and check one file
+against the other: the mark against the journal, the ledger table against the entry logs, each index against the records it
+points to; cursors of segments against each other and against their indexes; every message of a commit log against its unit in
+its queue and its entries in the key index.
 
-PATH is a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
+PATH is a data directory of a segment log (with "mstore" in it) or the directory of one partition; or the directory of a commit
+log (with "commitlog" in it); or a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
 a journal file, an entry log, a ledger table, a mark, a cookie, or scrub.json, the list of what the bookie's scrubber found.
 
-A bookie that is running goes on writing meanwhile, so its last group may look unfinished.
+A store that is running goes on writing meanwhile, so its last group may look unfinished.
 
 Exit code 1: something is damaged.`,
 		Example: `  simrun inspect /var/lib/lakebed           # a bookie
   simrun inspect /var/lib/lakebed/ledger    # its ledger directory
+  simrun inspect /disk0                     # a data directory of a segment log
+  simrun inspect /tmp/mq                    # a commit log
   simrun inspect 00000003.log --json        # one entry log, for a program`,
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 1 {
@@ -43,7 +52,7 @@ Exit code 1: something is damaged.`,
 			if err != nil {
 				return err
 			}
-			if report.Worst() == inspect.Damage {
+			if report.Broken() {
 				a.code = campaign.ExitBroken
 			}
 			if asJSON {
@@ -56,12 +65,70 @@ Exit code 1: something is damaged.`,
 	return c
 }
 
+// inspection is what was found at a path.
+type inspection interface {
+	Broken() bool
+	Text(io.Writer) error
+}
+
+// bookieInspection says of a bookie whether it is broken.
+type bookieInspection struct{ *inspect.Report }
+
+func (b bookieInspection) Broken() bool { return b.Worst() == inspect.Damage }
+
 // inspectPath inspects whatever lies at a path.
-func inspectPath(path string) (*inspect.Report, error) {
+func inspectPath(path string) (inspection, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
 	}
+	if info.IsDir() {
+		found, err := inspectStore(path)
+		if err != nil || found != nil {
+			return found, err
+		}
+	}
+	report, err := inspectBookie(path, info)
+	if err != nil {
+		return nil, err
+	}
+	return bookieInspection{report}, nil
+}
+
+// inspectStore inspects what is of one of the single-node stores; nil: it is neither.
+func inspectStore(path string) (inspection, error) {
+	segments, err := filepath.Glob(filepath.Join(path, "*.log"))
+	if err != nil {
+		return nil, nil // a name with signs of patterns in it, which no partition's directory has
+	}
+	partition, _ := strconv.Atoi(filepath.Base(path))
+	isPartition := len(segments) > 0 && strconv.Itoa(partition) == filepath.Base(path)
+	isVolume, isCommitLog := isDirectory(filepath.Join(path, "mstore")), isDirectory(filepath.Join(path, "commitlog"))
+	if !isPartition && !isVolume && !isCommitLog {
+		return nil, nil
+	}
+	dir, err := openDirectory(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case isVolume:
+		return told(segmentinspect.Volume(dir))
+	case isCommitLog:
+		return told(messageinspect.Store(dir))
+	}
+	return told(segmentinspect.PartitionDir(filepath.Base(path), dir))
+}
+
+// told keeps a failure from looking like something that was found.
+func told[R inspection](report R, err error) (inspection, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
+	}
+	return report, nil
+}
+
+// inspectBookie inspects a bookie, a directory of one, or a file.
+func inspectBookie(path string, info os.FileInfo) (*inspect.Report, error) {
 	if !info.IsDir() {
 		dir, err := openDirectory(filepath.Dir(path))
 		if err != nil {

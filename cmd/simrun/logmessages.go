@@ -171,7 +171,11 @@ each message is one object on one line, with its cursor and its groups.`,
 			}
 			return a.withSegments(c, f, func(ctx context.Context, client *segments.Client) error {
 				for left := count; count == 0 || left > 0; {
-					batch, err := client.Fetch(ctx, arguments[0], from.partition, begin, segments.FetchOptions{Messages: min(left, linesAtOnce), Groups: true})
+					o := segments.FetchOptions{Messages: linesAtOnce, Groups: true}
+					if count > 0 {
+						o.Messages = min(left, linesAtOnce)
+					}
+					batch, err := client.Fetch(ctx, arguments[0], from.partition, begin, o)
 					if err != nil || len(batch.Messages) == 0 {
 						return err
 					}

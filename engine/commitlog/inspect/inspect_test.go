@@ -1,0 +1,244 @@
+package inspect_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"lakebed/engine/commitlog"
+	"lakebed/engine/commitlog/inspect"
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+	"lakebed/engine/host/oshost"
+)
+
+const messages = 600
+
+// written makes the directory of a store that has written messages of two topics into several files, and was closed.
+func written(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	config := commitlog.DefaultConfig()
+	config.FileBytes, config.BodyBytesMax, config.PropertiesMax, config.SectorBytes = 32<<10, 1<<10, 1<<10, 512
+	config.Flush = commitlog.FlushNever                                                                 // a close syncs
+	config.QueueFileUnits, config.IndexSlots, config.IndexEntries = 128, 8, 200                         // whole sectors of units
+	config.Retention.DiskMaxUsed, config.Retention.DiskForcibly, config.Retention.DiskWarning = 1, 1, 1 // whatever disk this is
+	err := oshost.Run(t.Context(), oshost.Config{Volumes: map[string]string{commitlog.StoreVolume: dir}, Logger: slog.New(slog.DiscardHandler)}, func(h host.Host) error {
+		s, err := commitlog.Open(h, h.Root(), config)
+		if err != nil {
+			return err
+		}
+		for i := range messages {
+			p, err := message.AppendProperties(nil, message.Property{Name: message.PropertyTags, Value: fmt.Sprint("t", i%3)},
+				message.Property{Name: message.PropertyKeys, Value: fmt.Sprint("k", i)})
+			if err != nil {
+				return err
+			}
+			m := message.Message{Topic: []byte([]string{"orders", "bills"}[i/(messages-20)]), Queue: int32(i % 2), Body: []byte(strings.Repeat("x", 10+i%50)), Properties: p}
+			if _, err := s.Append(m); err != nil {
+				return err
+			}
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func look(t *testing.T, dir string) *inspect.Report {
+	t.Helper()
+	h, err := oshost.New(oshost.Config{Volumes: map[string]string{"x": dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.Disk("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := inspect.Store(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func text(t *testing.T, r *inspect.Report) string {
+	t.Helper()
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestWhatAStoreHasWrittenIsSound, and all of it is told.
+func TestWhatAStoreHasWrittenIsSound(t *testing.T) {
+	r := look(t, written(t))
+	complete := 0
+	for _, x := range r.Indexes {
+		if x.Complete {
+			complete++
+		}
+	}
+	if len(r.Problems) != 0 || r.Messages != messages || len(r.Files) < 2 || len(r.Queues) < 4 || complete < 2 || r.Checkpoint == nil || !r.Checkpoint.Clean {
+		t.Fatalf("%d complete files of the key index\n%s", complete, text(t, r))
+	}
+	if told := text(t, r); !strings.HasPrefix(told, "sound: 600 messages, ") || !strings.Contains(told, "closed cleanly") {
+		t.Errorf("%s", told)
+	}
+}
+
+// TestEveryFlippedBitThatCountsIsDamage: of the checkpoint, of all records, of units, and of what an entry of the key index says of
+// its message.
+func TestEveryFlippedBitThatCountsIsDamage(t *testing.T) {
+	dir := written(t)
+	end := look(t, dir).End
+	flips := 0
+	try := func(path string, at int64) {
+		flip(t, path, at)
+		if r := look(t, dir); !r.Broken() {
+			t.Errorf("byte %d of %s: %s", at, path, text(t, r))
+		}
+		flip(t, path, at)
+		flips++
+	}
+	sweep := func(pattern string, from, step int64) {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, paths, err)
+		}
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := from; at < info.Size(); at += step {
+				try(path, at)
+			}
+		}
+	}
+	sweep("checkpoint", 3, 601)
+	sweep("consumequeue/*/*/*", 5, 401)
+	for _, at := range []int64{0, 5, 9, 40, 90, 100, 120} {
+		try(filepath.Join(dir, "commitlog", fmt.Sprintf("%020d", 0)), at)
+	}
+	indexes, err := filepath.Glob(filepath.Join(dir, "index", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range indexes[:len(indexes)-1] {
+		for _, at := range []int64{20, 27, 38, 40 + 4*8 + 20 + 1, 40 + 4*8 + 20*7 + 11} { // header; hash and offset of entries
+			try(path, at)
+		}
+	}
+	if r := look(t, dir); len(r.Problems) != 0 || flips < 25 || r.End != end {
+		t.Errorf("after %d flips, all of them taken back:\n%s", flips, text(t, r))
+	}
+}
+
+func flip(t *testing.T, path string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	_, err = f.ReadAt(b[:], at)
+	b[0] ^= 0x10
+	if err == nil {
+		_, err = f.WriteAt(b[:], at)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEachKindOfTroubleHasItsClass.
+func TestEachKindOfTroubleHasItsClass(t *testing.T) {
+	sound := written(t)
+	const second = "commitlog/00000000000000032768"
+	for _, c := range []struct {
+		name     string
+		spoil    func(dir string) error
+		severity inspect.Severity
+		class    inspect.Class
+	}{
+		{"a file of the log is gone", func(dir string) error { return os.Remove(filepath.Join(dir, second)) }, inspect.Damage, inspect.Missing},
+		{"a file of a queue is gone", func(dir string) error {
+			paths, err := filepath.Glob(filepath.Join(dir, "consumequeue/*/*/*"))
+			return errors.Join(err, os.Remove(paths[0]))
+		}, inspect.Damage, inspect.Missing},
+		{"the checkpoint is gone", func(dir string) error { return os.Remove(filepath.Join(dir, "checkpoint")) }, inspect.Note, inspect.NoCheckpoint},
+		{"the log's begin was overwritten", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "commitlog/00000000000000000000"), make([]byte, 32768), 0o600)
+		}, inspect.Damage, inspect.Rot},
+		{"a foreign file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "commitlog/notes"), nil, 0o600) }, inspect.Note, inspect.Orphan},
+		{"a start was interrupted", func(dir string) error { return os.WriteFile(filepath.Join(dir, "tail"), nil, 0o600) }, inspect.Note, inspect.Interrupted},
+	} {
+		dir := copied(t, sound)
+		if err := c.spoil(dir); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		r := look(t, dir)
+		told := false
+		for _, p := range r.Problems {
+			told = told || p.Severity == c.severity && p.Class == c.class
+		}
+		if !told {
+			t.Errorf("%s: no %s of class %s: %s", c.name, c.severity, c.class, text(t, r))
+		}
+	}
+}
+
+// TestATornTailIsInDoubt: bytes that are no record, behind what is known to be durable.
+func TestATornTailIsInDoubt(t *testing.T) {
+	dir := written(t)
+	r := look(t, dir)
+	base := r.End - r.End%(32<<10)
+	f, err := os.OpenFile(filepath.Join(dir, "commitlog", fmt.Sprintf("%020d", base)), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte("half a record"), r.End-base)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if r = look(t, dir); r.Broken() || len(r.Problems) != 1 || r.Problems[0].Severity != inspect.Doubt || r.Problems[0].Class != inspect.TornTail {
+		t.Errorf("%s", text(t, r))
+	}
+}
+
+// TestWhatIsNoCommitLogIsForeign, and nothing is made there.
+func TestWhatIsNoCommitLogIsForeign(t *testing.T) {
+	dir := t.TempDir()
+	h, err := oshost.New(oshost.Config{Volumes: map[string]string{"x": dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.Disk("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inspect.Store(d); !errors.Is(err, inspect.ErrForeign) {
+		t.Errorf("%v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// copied is a copy of a directory.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}

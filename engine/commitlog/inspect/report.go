@@ -1,0 +1,147 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Severity says how much a problem matters.
+type Severity string
+
+// The severities, from the worst on.
+const (
+	Damage Severity = "damage"
+	Doubt  Severity = "doubt"
+	Note   Severity = "note"
+)
+
+// Class names a kind of problem, for programs.
+type Class string
+
+// The classes of problems.
+const (
+	Unreadable    Class = "unreadable"     // the machine could not read it
+	BadCheckpoint Class = "bad-checkpoint" // it cannot be decoded, or contradicts the log
+	NoCheckpoint  Class = "no-checkpoint"  // the next start makes queues and index anew
+	Missing       Class = "missing"        // a file of the log, or of a queue
+	Rot           Class = "rot"            // no record where the log is durable
+	TornTail      Class = "torn-tail"      // behind what is known to be durable
+	Gap           Class = "gap"            // offsets of a queue do not run on
+	MissingUnit   Class = "missing-unit"   // a message that consumers do not see
+	BadUnit       Class = "bad-unit"       // a unit that leads elsewhere
+	BadIndex      Class = "bad-index"      // a file of the key index
+	Orphan        Class = "orphan"         // nothing of a commit log's
+	Interrupted   Class = "interrupted"    // a start did not come to its end
+)
+
+// Problem is one thing that is not as it should be.
+type Problem struct {
+	Severity Severity `json:"severity"`
+	Class    Class    `json:"class"`
+	File     string   `json:"file"`
+	Offset   int64    `json:"offset,omitempty"`
+	Message  string   `json:"message"`
+}
+
+// Report is everything that was found.
+type Report struct {
+	Files      []LogFile   `json:"files"`
+	End        int64       `json:"end"`      // of the records, an offset in the log
+	Messages   int64       `json:"messages"` // in the log
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Queues     []Queue     `json:"queues"`
+	Indexes    []IndexFile `json:"indexes"`
+	Problems   []Problem   `json:"problems"`
+}
+
+// LogFile is a file of the log.
+type LogFile struct {
+	Base  int64 `json:"base"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Checkpoint is what a start relies on.
+type Checkpoint struct {
+	Synced     int64 `json:"synced"`
+	Dispatched int64 `json:"dispatched"`
+	Stored     int64 `json:"stored_millis"`
+	Clean      bool  `json:"clean"`
+}
+
+// Queue is a queue as the checkpoint counts it.
+type Queue struct {
+	Topic string `json:"topic"`
+	Queue int32  `json:"queue"`
+	First int64  `json:"first"`
+	Next  int64  `json:"next"`
+	Files int    `json:"files"`
+}
+
+// IndexFile is a file of the key index. One that is being filled says nothing of itself.
+type IndexFile struct {
+	Name     string `json:"name"`
+	Complete bool   `json:"complete"`
+	Entries  int32  `json:"entries"`
+	First    int64  `json:"first"` // offsets in the log
+	Last     int64  `json:"last"`
+}
+
+// Broken says whether something is damaged.
+func (r *Report) Broken() bool { return r.count(Damage) > 0 }
+
+func (r *Report) count(s Severity) (n int) {
+	for _, p := range r.Problems {
+		if p.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// problemsMax bounds the problems of a report: one that is everywhere fills no memory.
+const problemsMax = 1000
+
+func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
+	if len(r.Problems) < problemsMax {
+		r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
+	}
+}
+
+// Text writes the report for people: a headline, a table for each kind of file, and the problems at the end, where a terminal shows
+// them.
+func (r *Report) Text(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	verdict := "sound"
+	if len(r.Problems) > 0 {
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.count(Damage), r.count(Doubt), r.count(Note))
+	}
+	fmt.Fprintf(t, "%s: %d messages, %d log files, %d queues, %d files of the key index\n", verdict, r.Messages, len(r.Files), len(r.Queues), len(r.Indexes))
+	if n := len(r.Files); n > 0 {
+		fmt.Fprintf(t, "log: from %d, records up to %d, files up to %d\n", r.Files[0].Base, r.End, r.Files[n-1].Base+r.Files[n-1].Bytes)
+	}
+	if c := r.Checkpoint; c != nil {
+		how := "not closed"
+		if c.Clean {
+			how = "closed cleanly"
+		}
+		fmt.Fprintf(t, "checkpoint: durable up to %d, in queues up to %d, %s\n", c.Synced, c.Dispatched, how)
+	}
+	if len(r.Queues) > 0 {
+		fmt.Fprintln(t, "topic\tqueue\toffsets\tfiles")
+	}
+	for _, q := range r.Queues {
+		fmt.Fprintf(t, "%s\t%d\t%d to %d\t%d\n", q.Topic, q.Queue, q.First, q.Next, q.Files)
+	}
+	for _, x := range r.Indexes {
+		if x.Complete {
+			fmt.Fprintf(t, "key index %s: %d entries, messages at %d to %d\n", x.Name, x.Entries, x.First, x.Last)
+		} else {
+			fmt.Fprintf(t, "key index %s: being filled\n", x.Name)
+		}
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
+	}
+	return t.Flush()
+}

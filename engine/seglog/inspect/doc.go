@@ -1,0 +1,26 @@
+// Package inspect reads what a segment log has written in one of its data directories, says what is there, and checks that it adds
+// up.
+//
+// # What it promises
+//
+//   - It changes nothing, and needs neither a store nor a lock: it may look at a directory that is in use, or at a copy.
+//   - Every record's checksum is verified, every message decoded, every item of an index compared with the messages that it speaks
+//     of, and every segment with the one before.
+//   - It decodes indexes and topic files as package partition and seglog document them, with code of its own: what they write
+//     wrongly and read back wrongly is found here.
+//   - A file that cannot be read is a Problem, not the end.
+//
+// # What it does not promise
+//
+//   - In the newest segment, which has no index files, it cannot tell a torn tail from messages that have rotted; it says so (Doubt).
+//     While a store is running its last record may look torn.
+//   - It looks at one data directory, and cannot know what the others hold.
+//
+// # Severities
+//
+//	Damage  something that was durable is lost or contradicts something else
+//	Doubt   an unclean stop may explain it, and so may damage
+//	Note    left over, harmless, and gone after the next start
+//
+// It has no tasks. Its memory is one buffer, and the items of one segment's indexes.
+package inspect

@@ -1,0 +1,130 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"lakebed/engine/seglog/message"
+)
+
+// Severity says how much a problem matters.
+type Severity string
+
+// The severities, from the worst on.
+const (
+	Damage Severity = "damage"
+	Doubt  Severity = "doubt"
+	Note   Severity = "note"
+)
+
+// Class names a kind of problem, for programs.
+type Class string
+
+// The classes of problems.
+const (
+	Unreadable    Class = "unreadable"     // the machine could not read it
+	BadTopic      Class = "bad-topic"      // a topic's file
+	Missing       Class = "missing"        // a directory or an index that must be there
+	TornTail      Class = "torn-tail"      // of the newest segment
+	Rot           Class = "rot"            // a record of a segment that is sealed
+	BadMessage    Class = "bad-message"    // its checksum is good, and it is no log group list
+	Gap           Class = "gap"            // cursors do not run on
+	BadIndex      Class = "bad-index"      // an index file by itself
+	IndexMismatch Class = "index-mismatch" // an index file and its log differ
+	Orphan        Class = "orphan"         // nothing of a segment log's
+)
+
+// Problem is one thing that is not as it should be.
+type Problem struct {
+	Severity Severity `json:"severity"`
+	Class    Class    `json:"class"`
+	File     string   `json:"file"`
+	Offset   int64    `json:"offset,omitempty"`
+	Message  string   `json:"message"`
+}
+
+// Report is everything that was found.
+type Report struct {
+	Topics   []Topic   `json:"topics"`
+	Problems []Problem `json:"problems"`
+}
+
+// Topic is a topic as far as it lies in this directory.
+type Topic struct {
+	Name       string      `json:"name"`
+	Version    int64       `json:"version"` // of its settings; 0: they cannot be read
+	Volumes    []string    `json:"volumes"` // of its partitions, in the order of their numbers
+	Partitions []Partition `json:"partitions"`
+}
+
+// Partition is one partition.
+type Partition struct {
+	Number   int       `json:"number"`
+	Segments []Segment `json:"segments"`
+}
+
+// Segment is one segment, as its log says.
+type Segment struct {
+	Base    message.Cursor `json:"base"`
+	Next    message.Cursor `json:"next"`
+	Bytes   int64          `json:"bytes"` // whole records
+	Newest  message.Time   `json:"newest"`
+	Sealed  bool           `json:"sealed"` // it has index files
+	Items   int            `json:"items"`  // of its indexes together
+	Fillers int            `json:"fillers"`
+}
+
+// Broken says whether something is damaged.
+func (r *Report) Broken() bool { return r.count(Damage) > 0 }
+
+func (r *Report) count(s Severity) (n int) {
+	for _, p := range r.Problems {
+		if p.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
+	r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
+}
+
+// Text writes the report for people: a headline, a line for each segment, and the problems at the end, where a terminal shows them.
+func (r *Report) Text(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	var segments int
+	var messages int64
+	for _, topic := range r.Topics {
+		for _, p := range topic.Partitions {
+			segments += len(p.Segments)
+			for _, s := range p.Segments {
+				messages += int64(s.Next - s.Base)
+			}
+		}
+	}
+	verdict := "sound"
+	if len(r.Problems) > 0 {
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.count(Damage), r.count(Doubt), r.count(Note))
+	}
+	fmt.Fprintf(t, "%s: %d topics, %d segments, %d messages\n", verdict, len(r.Topics), segments, messages)
+	if segments > 0 {
+		fmt.Fprintln(t, "topic\tpartition\tcursors\tbytes\tnewest time\tstate")
+	}
+	for _, topic := range r.Topics {
+		for _, p := range topic.Partitions {
+			for _, s := range p.Segments {
+				state := "open"
+				if s.Sealed {
+					state = fmt.Sprintf("sealed, %d items", s.Items)
+				}
+				fmt.Fprintf(t, "%s\t%d\t%d to %d\t%d\t%d\t%s\n", topic.Name, p.Number, s.Base, s.Next, s.Bytes, s.Newest, state)
+			}
+		}
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
+	}
+	return t.Flush()
+}
