@@ -126,6 +126,7 @@ const cleanRoundsMax = 1000
 
 // checkRetention looks that no file is left that is to go: one whose successor begins with a message that is too old itself.
 func (t *messageRun) checkRetention(h host.Host, store *commitlog.Store) error {
+	h.Root().Sleep(t.config.Retention.Age) // then all may go but the newest file
 	before := time.Duration(h.Now())
 	first := int64(-1)
 	for range cleanRoundsMax {
@@ -136,6 +137,9 @@ func (t *messageRun) checkRetention(h host.Host, store *commitlog.Store) error {
 		if err := store.Clean(); err != nil {
 			return err
 		}
+	}
+	if _, err := store.CheckAgreement(); err != nil && !t.wounded() {
+		t.find(Violation, "agreement", "log, queues and index do not agree when old files are gone", err.Error())
 	}
 	stored, found := t.lab.StoredAt(first + t.config.FileBytes)
 	if found && len(t.config.Retention.DeleteHours) > 0 && time.Duration(stored)*time.Millisecond+t.config.Retention.Age < before {

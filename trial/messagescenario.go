@@ -90,6 +90,9 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 			c.Retention.DeleteHours = append(c.Retention.DeleteHours, hour)
 		}
 	}
+	if pick(5) == 0 { // a start has much to read, and retention must wait for checkpoints
+		c.CheckpointInterval, c.CheckpointBytes, c.PendingUnitsMax = 10*time.Second, 1<<20, 10_000
+	}
 	return c
 }
 
@@ -99,6 +102,7 @@ func drawSpace(c *commitlog.Config, r *rand.Rand) (capacity int64) {
 	if r.IntN(4) > 0 {
 		return 0
 	}
+	c.CheckpointInterval, c.CheckpointBytes = min(c.CheckpointInterval, 300*time.Millisecond), min(c.CheckpointBytes, 64<<10) // a start copies so much
 	c.Retention.DiskMaxUsed, c.Retention.DiskForcibly, c.Retention.DiskWarning = 0.5, 0.6, 0.75
 	return 512<<10 + 16*c.FileBytes
 }

@@ -212,7 +212,7 @@ func logRetentionDefects() []Defect {
 			Edits: []Edit{{
 				File: logPrepareFile, Function: "Series.prepare", Original: "!s.tasks.Sleep(s.config.RetryPause)", Result: "bool", Replacement: "return true",
 			}},
-			Scenario: inCommitLog, Checkers: []string{checkerWritable},
+			Scenario: "commitlog-full", Checkers: []string{checkerWritable},
 		},
 	}
 }

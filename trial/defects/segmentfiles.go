@@ -65,7 +65,7 @@ func segmentFileDefects() []Defect {
 				{File: recoverFile, Function: "Partition.mend", Original: "p.forget(base)", Replacement: ""},
 				{File: partitionFolder + "partition.go", Function: "Partition.Restore", Original: "p.forgetFiles()", Replacement: ""},
 			},
-			Scenario: inSegments, Checkers: segmentLosses(),
+			Scenario: inSegments, Checkers: append(segmentLosses(), checkerEjection),
 		},
 		{
 			ID: "cursor-told-within-segment", Title: "an append is told its cursor within the segment",
