@@ -214,7 +214,7 @@ func logCutDefects() []Defect {
 			Edits: []Edit{{
 				File: logGroupFile, Function: "Store.padded", Original: "end%s.config.SectorBytes == 0", Result: "bool", Replacement: "return true",
 			}},
-			Scenario: inCommitLog, Checkers: messageLosses(),
+			Scenario: "commitlog-tears", Checkers: messageLosses(),
 		},
 	}
 }
