@@ -50,6 +50,7 @@ func Fetch(ctx context.Context, broker stores.Broker) (string, error) {
 		return "", fmt.Errorf("write the list of jars: %w", err)
 	}
 	maven := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", file, "dependency:copy-dependencies", "-DoutputDirectory="+dir)
+	maven.Dir = dir
 	if out, err := maven.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: mvn does not get the jars of %s: %w\n%s", ErrMissing, broker, err, out)
 	}

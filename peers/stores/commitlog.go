@@ -48,7 +48,7 @@ func (l *commitLog) Append(queue int, payload []byte) error {
 	return err
 }
 
-// Read pulls every queue to the end that the store's log has: dispatch may be behind, and a pull then waits for it.
+// Read pulls every queue to its end, which is behind the log's as long as the store is not settled.
 func (l *commitLog) Read(visit func([]byte)) error {
 	for queue := range int32(l.queues) {
 		for at := int64(0); ; {
@@ -57,7 +57,7 @@ func (l *commitLog) Read(visit func([]byte)) error {
 				return fmt.Errorf("pull queue %d at %d: %w", queue, at, err)
 			}
 			if r.Status != commitlog.Found {
-				break // its end: the store has dispatched all, see settled
+				break
 			}
 			for i := range r.Messages {
 				visit(r.Messages[i].Body)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/admin"
@@ -30,6 +31,7 @@ const (
 type rocketLog struct {
 	topic    string
 	queues   []*primitive.MessageQueue
+	ends     []atomic.Int64 // of the queues, as acknowledgements said
 	producer rocketmq.Producer
 	consumer rocketmq.PullConsumer
 }
@@ -42,7 +44,7 @@ func openRocket(p Place) (Log, error) {
 		return nil, fmt.Errorf("address %q: want the name server's and the broker's", p.Address)
 	}
 	resolver := primitive.NewPassthroughResolver([]string{names})
-	l := &rocketLog{topic: p.Name}
+	l := &rocketLog{topic: p.Name, ends: make([]atomic.Int64, p.Point.Partitions)}
 	for i := range p.Point.Partitions {
 		l.queues = append(l.queues, &primitive.MessageQueue{Topic: l.topic, BrokerName: rocketBroker, QueueId: i})
 	}
@@ -61,6 +63,9 @@ func openRocket(p Place) (Log, error) {
 		return nil, fmt.Errorf("start a producer: %w", err)
 	}
 	l.consumer, err = rocketmq.NewPullConsumer(consumer.WithNsResolver(resolver), consumer.WithGroupName("peers-reader-"+p.Name))
+	if err == nil {
+		err = l.consumer.Assign(l.topic, nil) // it wants to know a topic; with queues it would pull by itself
+	}
 	if err == nil {
 		err = l.consumer.Start()
 	}
@@ -84,23 +89,32 @@ func (l *rocketLog) makeTopic(resolver primitive.NsResolver, broker string) erro
 
 func (l *rocketLog) Append(partition int, payload []byte) error {
 	r, err := l.producer.SendSync(context.Background(), &primitive.Message{Topic: l.topic, Body: payload, Queue: l.queues[partition]})
-	if err == nil && r.Status != primitive.SendOK {
-		err = fmt.Errorf("send to queue %d: status %d", partition, r.Status)
+	if err != nil {
+		return err
 	}
-	return err
+	if r.Status != primitive.SendOK {
+		return fmt.Errorf("send to queue %d: status %d", partition, r.Status)
+	}
+	for end := &l.ends[partition]; ; {
+		if known := end.Load(); known > r.QueueOffset || end.CompareAndSwap(known, r.QueueOffset+1) {
+			return nil
+		}
+	}
 }
 
+// Read pulls every queue up to what was acknowledged. A pull at a queue's end would be held by the broker for seconds, and one
+// of what is not dispatched yet is.
 func (l *rocketLog) Read(visit func([]byte)) error {
 	ctx, stop := context.WithTimeout(context.Background(), brokerPatient)
 	defer stop()
 	for _, queue := range l.queues {
-		for at := int64(0); ; {
+		for at, end := int64(0), l.ends[queue.QueueId].Load(); at < end; {
 			r, err := l.consumer.PullFrom(ctx, queue, at, rocketPull)
 			if err != nil {
 				return fmt.Errorf("pull queue %d at %d: %w", queue.QueueId, at, err)
 			}
 			if r.Status != primitive.PullFound {
-				break
+				continue // until it is there, or the patience ends
 			}
 			for _, m := range r.GetMessageExts() {
 				visit(m.Body)

@@ -2,7 +2,6 @@ package stores_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -57,9 +56,6 @@ func startBroker(t *testing.T, s stores.Store, synced bool) string {
 		t.Skipf("%s is not set", brokersVariable)
 	}
 	b, err := jvm.Start(t.Context(), s.Broker, t.TempDir(), synced)
-	if errors.Is(err, jvm.ErrMissing) {
-		t.Skip(err)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
