@@ -39,8 +39,8 @@ func segmentFileDefects() []Defect {
 			Mechanism: "retention has removed all other segments, whose next cursor only the empty log's name tells; or the log cannot be made, since it is there",
 			UnitTest:  "a test that restarts after everything was removed sees it",
 			Edits: []Edit{{
-				File: recoverFile, Function: "Partition.tidy", Original: "ok && !e.Dir && suffix == logSuffix", Result: "bool",
-				Replacement: "return ok && !e.Dir && suffix == logSuffix && e.Size > 0",
+				File: recoverFile, Function: "Partition.tidy", Original: "suffix == logSuffix", Result: "bool",
+				Replacement: "return suffix == logSuffix && e.Size > 0",
 			}},
 			Scenario: inSegments, Checkers: append(segmentLosses(), checkerEjection),
 		},
@@ -50,7 +50,7 @@ func segmentFileDefects() []Defect {
 			Mechanism: "in a mode that does not sync, a power cut takes the end of a sealed log, and leaves what came after it",
 			UnitTest:  "nothing: needs a power cut",
 			Edits: []Edit{
-				{File: partitionFolder + "seal.go", Function: "Partition.seal", Original: "p.syncLog(f, s.base)", Result: "error", Replacement: "return nil"},
+				{File: partitionFolder + "seal.go", Function: "Partition.finish", Original: "p.syncBase(s.base)", Result: "error", Replacement: "return nil"},
 				{File: recoverFile, Function: "Partition.load", Original: "err != nil || size < index.logBytes", Result: "bool", Replacement: "return err != nil"},
 			},
 			Scenario: inSegments, Checkers: segmentLosses(),
@@ -62,7 +62,7 @@ func segmentFileDefects() []Defect {
 				"any more",
 			UnitTest: "nothing, unless a partition is restored with an empty log, appended to, and opened again",
 			Edits: []Edit{
-				{File: recoverFile, Function: "Partition.mend", Original: "p.forget(base)", Replacement: ""},
+				{File: recoverFile, Function: "Partition.salvage", Original: "p.forget(rest.base)", Replacement: ""},
 				{File: partitionFolder + "partition.go", Function: "Partition.Restore", Original: "p.forgetFiles()", Replacement: ""},
 			},
 			Scenario: inSegments, Checkers: append(segmentLosses(), checkerEjection),
@@ -134,9 +134,10 @@ func segmentTimeDefects() []Defect {
 			Origin:    "KAFKA-10207: after an unclean stop the time index's last entry read as 0, and retention deleted segments too early",
 			Mechanism: "the next look of retention takes the segment for the oldest there is",
 			UnitTest:  "a test of retention after a crash sees it",
-			Edits: []Edit{{
-				File: recoverFile, Function: "Partition.mend", Original: "s.addTime()", Replacement: "s.addTime()\ns.newest = 0",
-			}},
+			Edits: []Edit{
+				{File: recoverFile, Function: "Partition.mend", Original: "known.full = true", Replacement: "known.full = true\nknown.newest = 0"},
+				{File: recoverFile, Function: "Partition.mend", Original: "known.addTime()", Replacement: "known.addTime()\nknown.newest = 0"},
+			},
 			Scenario: inSegments, Checkers: []string{model.CheckerSegmentTrimmed, model.CheckerSegmentTime},
 		},
 		{
