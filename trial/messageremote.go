@@ -72,7 +72,7 @@ func (t *messageRun) startMessageRemotes() {
 				return err
 			}
 			tasks := h.Root().New("remote")
-			tasks.Go("client", messages.NewRemote(h, tasks, t.lab, reach, s.Clients+2+i, s.pace()).Run)
+			tasks.Go("client", messages.NewRemote(h, tasks, t.lab, reach, s.Clients+1+i, s.pace()).Run)
 			host.AwaitStop(h.Root())
 			tasks.Stop()
 			reach.Close() // ends a call under way

@@ -92,7 +92,7 @@ func (t *messageRun) process(h host.Host) error {
 	for i := range s.Clients {
 		clients.Go("client", messages.NewClient(h, clients, t.lab, store, i, s.pace()).Run)
 	}
-	clients.Go("prober", func() { t.probe(clients, messages.NewClient(h, clients, t.lab, store, s.Clients+1, s.pace())) })
+	clients.Go("prober", func() { t.probe(clients, messages.NewClient(h, clients, t.lab, store, s.Clients+1+s.Remote, s.pace())) })
 	err = store.AwaitEnd(h.Root())
 	clients.Stop()
 	if door != nil {

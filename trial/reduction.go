@@ -129,15 +129,31 @@ func (o *Options) agenda() *agenda.Agenda {
 
 // Passage is what came to pass in a trial, of what could have.
 type Passage struct {
-	Performed []agenda.Op // the operations that clients began, in that order
+	// Performed are the operations that clients began, in that order, and behind them the first of each client that was
+	// there and came to none: to keep it keeps the client, who may have waited for a connection all the time.
+	Performed []agenda.Op
 	Firings   []faults.Firing
 	Visited   []faults.Visit // every point of every node, and how often it came there
 }
 
 func (o *Options) tellPassage(a *agenda.Agenda, d *faults.Driver) {
 	if o.Passage != nil {
-		o.Passage(Passage{Performed: a.Performed(), Firings: d.Firings(), Visited: d.Visited()})
+		o.Passage(Passage{Performed: o.performed(a), Firings: d.Firings(), Visited: d.Visited()})
 	}
+}
+
+func (o *Options) performed(a *agenda.Agenda) []agenda.Op {
+	all := a.Performed()
+	busy := map[int]bool{}
+	for _, op := range all {
+		busy[op.Client] = true
+	}
+	for _, client := range o.Clients() {
+		if !busy[client] && !a.Absent(client) {
+			all = append(all, agenda.Op{Client: client, Step: 1, Part: 1})
+		}
+	}
+	return all
 }
 
 func (r *Reduction) world(c sim.Config) sim.Config {

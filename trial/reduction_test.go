@@ -10,16 +10,17 @@ import (
 )
 
 // TestWhatATrialDidCanBeWrittenOut: with its fired plan and its operations made explicit a trial has the same trace and
-// disks. So they can be taken away one by one, and the first step of that is none that loses a failure. A trial in which a
-// client only paused is the exception: then that client is not there.
+// disks. So they can be taken away one by one, and the first step of that is none that loses a failure. In seed 5 of
+// endings two clients on other machines wait for connections all the time.
 func TestWhatATrialDidCanBeWrittenOut(t *testing.T) {
-	compared := 0
-	for _, name := range []string{"bookie", "damage", "cluster", "cluster-foreign"} {
+	for name, first := range map[string]uint64{
+		"bookie": 1, "damage": 1, "cluster": 1, "cluster-foreign": 1, "endings": 4, "segments": 1, "commitlog-remote": 1,
+	} {
 		s, err := Find(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := uint64(1); seed <= 3; seed++ {
+		for seed := first; seed < first+3; seed++ {
 			var course Passage
 			a := Run(Options{Scenario: s, Seed: seed, Passage: func(c Passage) { course = c }})
 			if len(course.Performed) == 0 || len(course.Visited) == 0 {
@@ -29,22 +30,11 @@ func TestWhatATrialDidCanBeWrittenOut(t *testing.T) {
 			if err := o.Check(); err != nil {
 				t.Fatal(err)
 			}
-			clients := map[int]bool{}
-			for _, op := range course.Performed {
-				clients[op.Client] = true
-			}
-			if s.Cluster != nil && len(clients) < s.Clients*drawCluster(&o).sessions {
-				continue
-			}
-			compared++
 			b := Run(o)
 			if a.Hash != b.Hash || a.Image != b.Image {
 				t.Errorf("%s, seed %d: %x, and written out %x", name, seed, a.Hash, b.Hash)
 			}
 		}
-	}
-	if compared < 8 {
-		t.Errorf("only %d trials were compared", compared)
 	}
 }
 
