@@ -15,8 +15,8 @@ func TestCopiesOfSendersDecide(t *testing.T) {
 			for sender, cpu := range map[server.Sender][]float64{server.ReadWrite: read, server.MapWrite: mapped, server.SendFile: sendfile} {
 				m.put(senderCell(size, cacheWarm, string(sender)), figureSendCPU, cpu...)
 			}
-			m.put(senderCell(size, cacheWarm, string(server.SendFile)), figureSent, share...)
-			m.put(senderCell(size, cacheWarm, bareSender), figureSent, rounds(100)...)
+			m.put(senderCell(size, cacheWarm, string(server.SendFile)), figureBytesSent, share...)
+			m.put(senderCell(size, cacheWarm, bareSender), figureBytesSent, rounds(100)...)
 		}
 		return m
 	}
@@ -35,8 +35,8 @@ func TestHitsOfReadAheadDecide(t *testing.T) {
 		m := &made{}
 		m.put(aheadCell(commitlog.AdviceRandom, aheadDouble, patternSequential), figureHits, hits...)
 		m.put(aheadCell(commitlog.AdviceRandom, aheadDouble, patternReaders), figureHits, readers...)
-		m.put(aheadCell(commitlog.AdviceRandom, aheadDouble, patternRandom), figureAhead, random...)
-		return m.put(aheadCell(commitlog.AdviceRandom, aheadNone, patternRandom), figureAhead, rounds(2)...)
+		m.put(aheadCell(commitlog.AdviceRandom, aheadDouble, patternRandom), figureReadAhead, random...)
+		return m.put(aheadCell(commitlog.AdviceRandom, aheadNone, patternRandom), figureReadAhead, rounds(2)...)
 	}
 	hold(t, judgeReadAhead,
 		judged{"served from memory", reports.Confirmed, ahead(rounds(0.99), rounds(0.95), rounds(2.5))},

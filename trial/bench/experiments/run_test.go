@@ -105,7 +105,7 @@ func TestSendersRun(t *testing.T) {
 	r := quickly(t, "X-23", Program{})
 	for _, sender := range senderNames() {
 		for _, warmth := range []string{cacheWarm, cacheCold} {
-			if value(t, r, senderCell(256<<10, warmth, sender), figureSent) <= 0 {
+			if value(t, r, senderCell(256<<10, warmth, sender), figureBytesSent) <= 0 {
 				t.Errorf("%s sent nothing, %s", sender, warmth)
 			}
 		}
