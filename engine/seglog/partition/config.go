@@ -109,7 +109,7 @@ type Config struct {
 // DefaultConfig returns the settings for a real disk.
 func DefaultConfig() Config {
 	return Config{
-		Sync: SyncGroup, GroupBytesMax: 1 << 20,
+		Sync: SyncGroup, GroupBytesMax: 1 << 20, PadBytes: 512,
 		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10, UnsealedMax: 2,
 		CheckpointBytes: 16 << 20, CheckpointBytesMin: 64 << 10,
 		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,
