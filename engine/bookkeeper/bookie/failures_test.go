@@ -126,6 +126,9 @@ func TestGroupsBeyondTheDecodersLimitAreRefused(t *testing.T) {
 
 // TestASyncAtAnIntervalThatFailsDuringARollIsNotForgotten. The mistake was: the false "durable through" of a sync in mode interval: the interval's sync fails, the roll's one succeeds.
 func TestASyncAtAnIntervalThatFailsDuringARollIsNotForgotten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("worlds only, and many")
+	}
 	c := smallConfig()
 	c.Journal.Sync, c.Journal.SyncInterval = journal.SyncInterval, 40*time.Millisecond
 	c.WriteCacheBytesMax = 16 << 20

@@ -57,6 +57,9 @@ func openAndCheck(h host.Host, acked map[ledger.ID]ledger.EntryID) (*bookie.Stor
 }
 
 func TestAcknowledgedEntriesSurviveCrashesInEveryMode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("worlds only, and many")
+	}
 	for seed := range uint64(40) {
 		w := sim.New(sim.Config{Seed: seed, LockYieldPermille: int(seed % 3 * 100)})
 		n := w.NewNode("bookie")
