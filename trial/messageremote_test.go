@@ -15,7 +15,7 @@ func TestTrialsOfACommitLogOverTheNetworkAreEqualAndReachItsRareStates(t *testin
 	if err != nil {
 		t.Fatal(err)
 	}
-	seeds := 10
+	seeds := 24
 	if n, err := strconv.Atoi(os.Getenv("LAKEBED_SEEDS")); err == nil {
 		seeds = n
 	}

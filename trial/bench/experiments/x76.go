@@ -36,10 +36,10 @@ const (
 func measureShrinking(ctx context.Context, r *run) error {
 	var ids []string // the whole catalogue
 	if r.Quick {
-		ids = []string{"no-sync", "batch-past-lac"}
+		ids = []string{"no-sync"}
 	}
 	return r.inScratch(ctx, func(ctx context.Context, dir string) error {
-		budget := either(r, shrink.BudgetDefault, 3*time.Second)
+		budget := either(r, shrink.BudgetDefault, time.Second)
 		r.say("building the engine with all defects planted")
 		table, err := defects.ShrinkAll(ctx, defects.ShrinkOptions{
 			Sources: r.Sources, IDs: ids, Workers: r.Workers, Seed: r.Seed, CPUSeconds: 120, Budget: budget, Out: filepath.Join(dir, "shrunk"),
