@@ -19,10 +19,10 @@ var pictures = []struct {
 	before string // what is done to the page first
 	view   view
 }{
-	{"no-sync", "124 --scenario bookie --defect no-sync", `window.page.select(window.page.chosen(), "close"); window.page.show(60e6, 72e6)`, view{width: 1180, height: 1900}},
-	{"acks-before-metadata", "48 --scenario cluster-rivals --defect acks-before-metadata",
-		`window.page.show(0.5915e9, 0.6115e9)`, view{width: 1180, height: 1700, dark: true}},
-	{"resend-nothing", "18 --scenario cluster --defect resend-nothing", `window.page.show(1.145e9, 1.2e9)`, view{width: 1180, height: 1700}},
+	{"no-sync", "51 --scenario bookie --defect no-sync", `window.page.select(window.page.chosen(), "close"); window.page.show(1.192e9, 1.204e9)`, view{width: 1180, height: 1900}},
+	{"acks-before-metadata", "50 --scenario cluster-rivals --defect acks-before-metadata",
+		`window.page.show(0.348e9, 0.356e9)`, view{width: 1180, height: 1700, dark: true}},
+	{"resend-nothing", "18 --scenario cluster --defect resend-nothing", `window.page.show(1.195e9, 1.24e9)`, view{width: 1180, height: 1700}},
 	{"on-a-telephone", "18 --scenario cluster --defect resend-nothing", `document.getElementById("tools").scrollIntoView()`, view{width: 390, height: 844, dark: true}},
 }
 
