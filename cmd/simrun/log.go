@@ -95,7 +95,12 @@ func (f *segmentFlags) store(bounds service.Config, logger *slog.Logger) (*openS
 
 // withSegments runs use with a client of the store that the flags name.
 func (a *app) withSegments(c *cobra.Command, f *segmentFlags, use func(context.Context, *segments.Client) error) error {
-	open := func() (*openStore, error) { return f.store(service.DefaultConfig(), a.errorLog()) }
+	open := func() (*openStore, error) {
+		if err := f.holds(segmentLog, messageLog); err != nil {
+			return nil, err
+		}
+		return f.store(service.DefaultConfig(), a.errorLog())
+	}
 	return a.reach(c, &f.reachFlags, open, func(ctx context.Context, config call.Config) error {
 		client, err := segments.New(config)
 		if err != nil {
@@ -121,7 +126,13 @@ It says where it listens when it does. /openapi.json describes what can be asked
   simrun log serve --dir a=/disk0 --dir b=/disk1 --listen 127.0.0.1:8080 --sync always`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.serveStore(c, &serve, &f.reachFlags, "segment log", func() (*openStore, error) { return f.store(serve.bounds, nil) })
+			return a.serveStore(c, &serve, &f.reachFlags, "segment log", func() (*openStore, error) {
+				f.makes = true
+				if err := f.holds(segmentLog, messageLog); err != nil {
+					return nil, err
+				}
+				return f.store(serve.bounds, nil)
+			})
 		},
 	}
 	serve.add(c)
@@ -195,6 +206,7 @@ func (a *app) logCreateCommand(f *segmentFlags) *cobra.Command {
 					return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
 				}
 			}
+			f.makes = true
 			asked := segments.NewTopic{Name: arguments[0], Partitions: partitions, RetentionSeconds: int64(period / time.Second), RetentionBytes: bytes}
 			return a.withSegments(c, f, func(ctx context.Context, client *segments.Client) error {
 				made, err := client.CreateTopic(ctx, asked)

@@ -121,7 +121,12 @@ func logFileBytes(dir string) (int64, error) {
 
 // withMessages runs use with a client of the store that the flags name.
 func (a *app) withMessages(c *cobra.Command, f *messageFlags, use func(context.Context, *messages.Client) error) error {
-	open := func() (*openStore, error) { return f.store(service.DefaultConfig(), a.errorLog()) }
+	open := func() (*openStore, error) {
+		if err := f.holds(messageLog, segmentLog); err != nil {
+			return nil, err
+		}
+		return f.store(service.DefaultConfig(), a.errorLog())
+	}
 	return a.reach(c, &f.reachFlags, open, func(ctx context.Context, config call.Config) error {
 		client, err := messages.New(config)
 		if err != nil {
@@ -147,7 +152,13 @@ again. It says where it listens when it does. /openapi.json describes what can b
   simrun mq serve --dir /tmp/mq --file-bytes 67108864 --socket /tmp/mq.sock --flush always`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.serveStore(c, &serve, &f.reachFlags, "commit log", func() (*openStore, error) { return f.store(serve.bounds, nil) })
+			return a.serveStore(c, &serve, &f.reachFlags, "commit log", func() (*openStore, error) {
+				f.makes = true
+				if err := f.holds(messageLog, segmentLog); err != nil {
+					return nil, err
+				}
+				return f.store(serve.bounds, nil)
+			})
 		},
 	}
 	serve.add(c)
@@ -201,6 +212,7 @@ func (a *app) mqCreateCommand(f *messageFlags) *cobra.Command {
 					return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)
 				}
 			}
+			f.makes = true
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				made, err := client.CreateTopic(ctx, messages.NewTopic{Name: arguments[0], Queues: queues})
 				if err != nil {

@@ -196,3 +196,39 @@ func TestWrongUseOfStoresIsExplained(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, err)
 	}
 }
+
+// TestACommandThatLooksMakesNoStore: neither in an empty directory nor beside a store of the other sort, which inspect would
+// then not look at any more.
+func TestACommandThatLooksMakesNoStore(t *testing.T) {
+	empty := t.TempDir()
+	segment, message := t.TempDir(), t.TempDir()
+	for _, line := range [][]string{
+		{"log", "create", "access", "--dir", segment}, {"mq", "create", "orders", "--dir", message, "--file-bytes", "8388608"},
+	} {
+		if code, _, said := simrun(t, line...); code != 0 {
+			t.Fatalf("%v: exit code %d: %s", line, code, said)
+		}
+	}
+	for _, c := range []struct {
+		line []string
+		dir  string
+		want string
+	}{
+		{[]string{"log", "topics"}, empty, "holds no segment log"}, {[]string{"mq", "topics"}, empty, "holds no commit log"},
+		{[]string{"log", "topics"}, message, "see simrun mq"}, {[]string{"mq", "stats"}, segment, "see simrun log"},
+		{[]string{"log", "create", "other"}, message, "see simrun mq"}, {[]string{"mq", "create", "other"}, segment, "see simrun log"},
+	} {
+		before, err := os.ReadDir(c.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, _, said := simrun(t, append(c.line, "--dir", c.dir)...)
+		after, err := os.ReadDir(c.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != 2 || !strings.Contains(said, c.want) || len(after) != len(before) {
+			t.Errorf("%v: exit code %d, %s; %d names in the directory, before %d", c.line, code, said, len(after), len(before))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,45 @@ type reachFlags struct {
 	url    string
 	socket string
 	json   bool
+	makes  bool // the command makes a store where there is none
+}
+
+// storeSort is a sort of store that a directory may hold.
+type storeSort struct{ name, folder, command string }
+
+var (
+	segmentLog = storeSort{"segment log", "mstore", "simrun log"}
+	messageLog = storeSort{"commit log", "commitlog", "simrun mq"}
+)
+
+func (s storeSort) in(dir string) bool {
+	_, path := volumePath(dir, 0)
+	info, err := os.Stat(filepath.Join(path, s.folder))
+	return err == nil && info.IsDir()
+}
+
+// holds reports that no directory holds a store of this sort. To open one there would make it: beside a store of the other
+// sort that is always a mistake, and elsewhere it is one of a command that only looks.
+func (f *reachFlags) holds(sort, other storeSort) error {
+	for _, dir := range f.dirs {
+		if sort.in(dir) {
+			return nil
+		}
+	}
+	for _, dir := range f.dirs {
+		if other.in(dir) {
+			return fmt.Errorf("%w: %s holds a %s, no %s: see %s", campaign.ErrUsage, dir, other.name, sort.name, other.command)
+		}
+	}
+	if _, err := os.Stat(f.firstPath()); !f.makes && err == nil {
+		return fmt.Errorf("%w: %s holds no %s: %s create TOPIC makes one", campaign.ErrUsage, f.firstPath(), sort.name, sort.command)
+	}
+	return nil // made, or the host says that there is no such directory
+}
+
+func (f *reachFlags) firstPath() string {
+	_, path := volumePath(f.dirs[0], 0)
+	return path
 }
 
 func (f *reachFlags) add(c *cobra.Command, severalDirs bool) {
