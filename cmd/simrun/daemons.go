@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +79,9 @@ func (a *app) live(c *cobra.Command, run func(context.Context) error) error {
 		return nil
 	}
 	if advice := daemon.Advice(err); advice != "" {
+		if c.Flags().Lookup("data") == nil && c.Flags().Lookup("dir") != nil { // the stores of one node name their directories otherwise
+			advice = strings.ReplaceAll(advice, "--data", "--dir")
+		}
 		err = fmt.Errorf("%w\n%s", err, advice)
 	}
 	return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)

@@ -26,7 +26,7 @@ func Advice(err error) string {
 		return "these directories are not those with which a bookie of this address served before: give it back its own " +
 			"--data, or its own --address; a bookie that lost its directories comes back under another address"
 	case errors.Is(err, host.ErrLocked):
-		return "another process uses this directory: stop it, or take another directory"
+		return "another process uses this directory: stop it, or take another --data"
 	case errors.Is(err, bookie.ErrCorrupt):
 		return "look at the directory with simrun inspect; a bookie with damaged files must not serve, since it would deny " +
 			"entries that it acknowledged"
