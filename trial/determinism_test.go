@@ -52,7 +52,7 @@ func seedCount(t testing.TB, few int) int {
 // TestSeedsRepeatInOtherProcesses runs the same seeds in processes with one processor, with a garbage collector that
 // never rests, and with one that never runs: whatever the Go runtime does must not show.
 func TestSeedsRepeatInOtherProcesses(t *testing.T) {
-	seeds := seedCount(t, 4)
+	seeds := seedCount(t, 8)
 	if os.Getenv("LAKEBED_CHILD") != "" {
 		if err := os.WriteFile(os.Getenv("LAKEBED_CHILD"), []byte(fingerprintsOf(t, seeds)), 0o600); err != nil {
 			t.Fatal(err)

@@ -97,7 +97,7 @@ func builtHunter(t *testing.T) string {
 
 // TestWithoutADefectThePlantedProgramRunsAsThePlainOne, event by event and to the last byte on the disks.
 func TestWithoutADefectThePlantedProgramRunsAsThePlainOne(t *testing.T) {
-	seeds := int64(8)
+	seeds := int64(20)
 	if testing.Short() {
 		seeds = 4
 	}
