@@ -1,6 +1,10 @@
 package experiments
 
-import "testing"
+import (
+	"testing"
+
+	"lakebed/trial/bench/stores"
+)
 
 // TestGrowthRuns: both stores, two sizes, and a start from an image of each.
 func TestGrowthRuns(t *testing.T) {
@@ -12,10 +16,24 @@ func TestGrowthRuns(t *testing.T) {
 	}
 }
 
+// TestPartitionsRun: rate, p99 and open files of appends, and both ways of reading, each with a line for each store.
 func TestPartitionsRun(t *testing.T) {
 	r := quickly(t, "X-26", Program{})
-	if len(r.Plots) != 1 || len(r.Plots[0].Lines) != 3 {
-		t.Errorf("%d plots", len(r.Plots))
+	if len(r.Plots) != 5 {
+		t.Errorf("%d plots, not 5", len(r.Plots))
+	}
+	for _, plot := range r.Plots {
+		if len(plot.Lines) != len(stores.Kinds()) {
+			t.Errorf("%s has %d lines", plot.Title, len(plot.Lines))
+		}
+	}
+	for _, kind := range stores.Kinds() {
+		if value(t, r, partitionReadCell(kind, indexCold, 20), figureRestart) <= 0 {
+			t.Errorf("no restart of %s", kind)
+		}
+		if groups := value(t, r, partitionCell(kind, stores.Group, 20), figureCommits); groups <= 0 || groups > 1 {
+			t.Errorf("%s: %v groups a message", kind, groups)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (c *cell) appends(round *stores.Round) {
 	c.sample(quantity{figureRate, "1/s", reports.ClockWall, reports.HigherBetter}, round.PerSecond())
 	c.sample(quantity{figurePayloadRate, "B/s", reports.ClockWall, reports.HigherBetter}, round.Rate())
 	c.sample(quantity{"p50", "µs", reports.ClockWall, reports.LowerBetter}, round.Micros(50))
-	c.sample(quantity{"p99", "µs", reports.ClockWall, reports.LowerBetter}, round.Micros(99))
+	c.sample(quantity{figureP99, "µs", reports.ClockWall, reports.LowerBetter}, round.Micros(99))
 	c.sample(quantity{"CPU", "µs", reports.ClockCPU, reports.LowerBetter}, round.CPUMicros())
 	c.sample(count(figureOpenFiles, reports.LowerBetter), float64(round.OpenFiles))
 }
@@ -129,6 +129,7 @@ const (
 	figureRate        = "messages"
 	figurePayloadRate = "payload"
 	figureOpenFiles   = "open files"
+	figureP99         = "p99"
 )
 
 // startOf measures a start from an image.

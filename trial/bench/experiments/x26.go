@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 const (
 	groupPartitions    = "Appends over partitions"
 	figureOpening      = "opening"
+	figureMemory       = "memory after opening"
+	figureCommits      = "groups by message"
 	partitionsMost     = 10_000
 	partitionAppenders = 64
 	partitionPayload   = 1 << 10
@@ -43,15 +46,26 @@ func measurePartitions(ctx context.Context, r *run) error {
 		}
 	}
 	for _, mode := range modes {
-		r.lines(r.Seed, reports.Plot{
-			Name: "partitions-" + string(mode), Title: fmt.Sprintf("64 appenders of 1 KiB over partitions, mode %s (wall clock)", mode),
-			X: reports.Axis{Label: "partitions", Unit: "1", Log: true}, Y: reports.Axis{Label: figurePayloadRate, Unit: "B/s"},
-		}, partitionGroup(mode), quantity{name: figurePayloadRate}, "store", func(labels map[string]string) float64 {
-			n, _ := strconv.Atoi(labels["partitions"])
-			return float64(n)
-		})
+		for _, figure := range []quantity{{name: figurePayloadRate, unit: "B/s"}, {name: figureP99, unit: "µs"}, {name: figureOpenFiles, unit: "1"}} {
+			r.plotPartitions(partitionGroup(mode), fmt.Sprintf("64 appenders of 1 KiB over partitions, mode %s: %s", mode, figure.name), figure)
+		}
+	}
+	for _, how := range []string{indexWarm, indexCold} {
+		r.plotPartitions(partitionReadGroup(how), fmt.Sprintf("Partitions read one after the other, %s", how), quantity{name: figurePayloadRate, unit: "B/s"})
 	}
 	return nil
+}
+
+// plotPartitions draws a figure of the three stores over the number of partitions.
+func (r *run) plotPartitions(group, title string, figure quantity) {
+	r.lines(r.Seed, reports.Plot{
+		Name: "partitions-" + strconv.Itoa(len(r.plots)), Title: title + " (wall clock)",
+		X: reports.Axis{Label: "partitions", Unit: "1", Log: true},
+		Y: reports.Axis{Label: figure.name, Unit: figure.unit, Log: figure.name != figurePayloadRate},
+	}, group, figure, "store", func(labels map[string]string) float64 {
+		n, _ := strconv.Atoi(labels["partitions"])
+		return float64(n)
+	})
 }
 
 func partitionGroup(mode stores.Mode) string { return groupPartitions + ", mode " + string(mode) }
@@ -65,13 +79,15 @@ func (r *run) spread(ctx context.Context, dir string, mode stores.Mode, partitio
 		}
 	}()
 	for _, kind := range stores.Kinds() {
-		begun := time.Now()
+		before, begun := heapInUse(), time.Now()
 		rig, err := stores.Open(filepath.Join(dir, string(kind)), kind, mode, partitions, r.Seed)
 		if err != nil {
 			return err
 		}
 		rigs = append(rigs, rig)
-		r.partitionCellOf(rig).sample(quantity{figureOpening, "ms", reports.ClockWall, reports.NeitherBetter}, millis(time.Since(begun)))
+		c := r.partitionCellOf(rig)
+		c.sample(quantity{figureOpening, "ms", reports.ClockWall, reports.NeitherBetter}, millis(time.Since(begun)))
+		c.sample(quantity{figureMemory, "B", reports.ClockNone, reports.LowerBetter}, max(heapInUse()-before, 0))
 	}
 	for n := range either(r, partitionRounds+1, 2) {
 		for _, rig := range rigs {
@@ -80,14 +96,27 @@ func (r *run) spread(ctx context.Context, dir string, mode stores.Mode, partitio
 				return err
 			}
 			if n > 0 { // the first one makes files
-				r.partitionCellOf(rig).appends(&round)
+				c := r.partitionCellOf(rig)
+				c.appends(&round)
+				c.sample(count(figureCommits, reports.LowerBetter), float64(len(round.Groups))/float64(max(round.Messages, 1)))
 			}
 		}
+	}
+	if mode == stores.Group {
+		return r.readSpread(ctx, rigs)
 	}
 	return nil
 }
 
+// heapInUse is what the heap holds after a collection.
+func heapInUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
 func (r *run) partitionCellOf(rig *stores.Rig) *cell {
-	return r.group(partitionGroup(rig.Mode), "64 appenders of 1 KiB in a closed loop, through the partitions in turn. Opening makes the partitions, too.").
+	return r.group(partitionGroup(rig.Mode), "64 appenders of 1 KiB in a closed loop, through the partitions in turn. Opening makes the partitions, too. A group is one write, and where the mode syncs one sync.").
 		cell(partitionCell(rig.Kind, rig.Mode, rig.Partitions), "store", string(rig.Kind), "partitions", strconv.Itoa(rig.Partitions))
 }

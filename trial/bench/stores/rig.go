@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/journal"
@@ -45,6 +46,7 @@ type Rig struct {
 	machine  *oshost.Host
 	store    subject
 	dir      string
+	seed     uint64
 	turn     int // partitions that rounds so far have gone through
 }
 
@@ -53,31 +55,57 @@ const FilesMax = 4000
 
 // Open opens a store below dir, and makes the partitions if they are not there.
 func Open(dir string, kind Kind, mode Mode, partitions int, seed uint64) (*Rig, error) {
-	r := &Rig{Kind: kind, Mode: mode, Partitions: partitions, dir: dir}
-	config := oshost.Config{Volumes: map[string]string{}, Seed: seed, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
-	for _, v := range []string{segmentVolume, commitlog.StoreVolume, bookie.JournalVolume, bookie.LedgerVolume} {
-		config.Volumes[v] = filepath.Join(dir, v)
-	}
-	machine, err := oshost.New(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a host in %s: %w", dir, err)
-	}
-	r.machine, r.observer = machine, &observer{Host: machine}
-	open := map[Kind]func(h host.Host, mode Mode, partitions int) (subject, error){
-		SegmentLog: openSegments, CommitLog: openMessages, EntryLog: openBookie,
-	}[kind]
-	if r.store, err = open(r.observer, mode, partitions); err != nil {
-		r.machine.Root().Stop()
-		return nil, errors.Join(fmt.Errorf("open %s with %d partitions: %w", kind, partitions, err), r.machine.Close())
+	r := &Rig{Kind: kind, Mode: mode, Partitions: partitions, dir: dir, seed: seed}
+	if err := r.open(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
-// Close closes the store and waits for all of its tasks.
+func (r *Rig) open() error {
+	config := oshost.Config{Volumes: map[string]string{}, Seed: r.seed, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	for _, v := range []string{segmentVolume, commitlog.StoreVolume, bookie.JournalVolume, bookie.LedgerVolume} {
+		config.Volumes[v] = filepath.Join(r.dir, v)
+	}
+	machine, err := oshost.New(config)
+	if err != nil {
+		return fmt.Errorf("make a host in %s: %w", r.dir, err)
+	}
+	observed := &observer{Host: machine}
+	open := map[Kind]func(h host.Host, mode Mode, partitions int) (subject, error){
+		SegmentLog: openSegments, CommitLog: openMessages, EntryLog: openBookie,
+	}[r.Kind]
+	store, err := open(observed, r.Mode, r.Partitions)
+	if err != nil {
+		machine.Root().Stop()
+		return errors.Join(fmt.Errorf("open %s with %d partitions: %w", r.Kind, r.Partitions, err), machine.Close())
+	}
+	r.machine, r.observer, r.store = machine, observed, store
+	return nil
+}
+
+// Close closes the store and waits for all of its tasks. A store that is closed stays so.
 func (r *Rig) Close() error {
+	if r.store == nil {
+		return nil
+	}
 	err := r.store.close()
 	r.machine.Root().Stop()
+	r.store = nil
 	return errors.Join(err, r.machine.Close())
+}
+
+// Restart closes the store, has the page cache forget its files, and opens it again: how long the opening took.
+func (r *Rig) Restart() (time.Duration, error) {
+	if err := r.Close(); err != nil {
+		return 0, err
+	}
+	if err := dropCache(r.dir); err != nil {
+		return 0, fmt.Errorf("drop the page cache of %s: %w", r.dir, err)
+	}
+	begun := time.Now()
+	err := r.open()
+	return time.Since(begun), err
 }
 
 // OpenFiles is how many files below the store's directory this process has open now.

@@ -223,13 +223,7 @@ func (l *lab) readGroup(ctx context.Context, cells []ReadCell) error {
 			results[i].cell = c
 			for n := 0; n < rounds && err == nil; n++ {
 				if c.Cold {
-					if err = rig.Close(); err == nil {
-						err = dropCache(dir)
-					}
-					if err != nil {
-						return err
-					}
-					if rig, err = Open(dir, kind, Group, 1, l.options.Seed); err != nil {
+					if _, err = rig.Restart(); err != nil {
 						return err
 					}
 				}
