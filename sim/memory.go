@@ -27,16 +27,21 @@ type buffer struct {
 }
 
 // bufferPool keeps returned buffers for all nodes of a world, and the rings of connections that are over.
+//
+// Spare buffers are those of worlds that are over. They are used only where a new buffer would be made. Were they used like
+// those that this world got back, then which buffer is used again, and so what somebody sees who reads one that he has
+// returned, would depend on what the process did before: a bug of that kind could not be shown again.
 type bufferPool struct {
 	free  [bufferClasses][]*buffer
+	spare [bufferClasses][]*buffer
 	rings [bufferClasses][][]byte
 }
 
 // idleBytesMax bounds what a released world leaves behind, so that one trial of large buffers does not stay for ever.
 const idleBytesMax = 16 << 20
 
-// idleBuffers holds the pools of released worlds for new ones, like the pages of disks. Nobody can tell a used buffer from
-// a fresh one: both are poisoned.
+// idleBuffers holds the pools of released worlds for new ones, like the pages of disks. Nobody can tell a spare buffer from
+// a fresh one: both are poisoned, and nobody in the new world has had them.
 var idleBuffers sync.Pool // of *bufferPool
 
 func newBufferPool() *bufferPool {
@@ -50,10 +55,15 @@ func newBufferPool() *bufferPool {
 func (b *bufferPool) release() bool {
 	held := 0
 	for class := range b.free {
-		held += (len(b.free[class]) + len(b.rings[class])) * smallestBuffer << class
+		held += (len(b.free[class]) + len(b.spare[class]) + len(b.rings[class])) * smallestBuffer << class
 	}
 	if held > idleBytesMax {
 		return false
+	}
+	for class, free := range b.free {
+		b.spare[class] = append(b.spare[class], free...)
+		clear(free)
+		b.free[class] = free[:0]
 	}
 	idleBuffers.Put(b)
 	return true
@@ -93,9 +103,7 @@ func (b *bufferPool) take(class int) *buffer {
 	free := b.free[class]
 	kept := min(quarantine, quarantineBytesMax/size)
 	if len(free) <= kept {
-		whole := make([]byte, size)
-		fillPoison(whole)
-		return &buffer{bytes: whole, class: class}
+		return b.fresh(class)
 	}
 	oldest := free[0]
 	copy(free, free[1:])
@@ -104,6 +112,21 @@ func (b *bufferPool) take(class int) *buffer {
 	intact := bytes.Equal(oldest.bytes[:checked], poisoned[:checked])
 	invariant.Check(intact, "a buffer was written to after it was returned")
 	return oldest
+}
+
+// fresh returns a buffer that this world has not had. A spare one is poisoned again: who wrote to it after it was returned
+// did so in another world.
+func (b *bufferPool) fresh(class int) *buffer {
+	var x *buffer
+	if last := len(b.spare[class]) - 1; last >= 0 {
+		x = b.spare[class][last]
+		b.spare[class][last] = nil
+		b.spare[class] = b.spare[class][:last]
+	} else {
+		x = &buffer{bytes: make([]byte, smallestBuffer<<class), class: class}
+	}
+	fillPoison(x.bytes)
+	return x
 }
 
 func (b *bufferPool) give(x *buffer) {

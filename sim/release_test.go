@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,6 +82,48 @@ func TestAReleasedWorldDoesNotShowInLaterOnes(t *testing.T) {
 	})
 	finish(t, w)
 	w.Release()
+}
+
+// reuse takes and returns buffers, and tells of each that was taken which one it was, in the order of their first coming.
+func reuse(b *bufferPool) []int {
+	var order []int
+	numbers := map[*buffer]int{}
+	var out []*buffer
+	for i := range 400 {
+		if i%7 < 4 || len(out) == 0 {
+			x := b.take(i % 3)
+			if _, known := numbers[x]; !known {
+				numbers[x] = len(numbers)
+			}
+			order, out = append(order, numbers[x]), append(out, x)
+			continue
+		}
+		b.give(out[0])
+		out = out[1:]
+	}
+	for _, x := range out {
+		b.give(x)
+	}
+	return order
+}
+
+// TestWhichBufferIsUsedAgainDoesNotDependOnEarlierWorlds: a bug that reads or writes a buffer after it was returned must fail
+// alike in a process that has run other worlds before, and one world's late writer is not another's.
+func TestWhichBufferIsUsedAgainDoesNotDependOnEarlierWorlds(t *testing.T) {
+	used := new(bufferPool)
+	first := reuse(used)
+	for class := range 3 {
+		used.free[class][0].bytes[0] = 0 // somebody wrote to it, and nobody noticed any more
+	}
+	if !used.release() {
+		t.Fatal("a small pool was not kept")
+	}
+	if again := reuse(used); !slices.Equal(first, again) {
+		t.Errorf("buffers come in the order\n%v, and with fresh ones\n%v", again, first)
+	}
+	if slices.Equal(first, slices.Sorted(slices.Values(first))) {
+		t.Error("no buffer was used again")
+	}
 }
 
 // TestAPoolThatIsTooLargeIsLeftToTheCollector: one trial of large buffers must not stay for ever.
