@@ -119,7 +119,7 @@ func drawMessageMix(s *Scenario, config *commitlog.Config, r *rand.Rand) message
 // messageShape is what there is to break.
 func (s *Scenario) messageShape() faults.Shape {
 	shape := faults.Shape{
-		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600,
+		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600, Allowance: s.damageOf(brokerNode),
 		Nodes: []faults.NodeShape{{Name: brokerNode, Volumes: []string{commitlog.StoreVolume}, Points: messagePoints()}},
 	}
 	if s.Remote > 0 {

@@ -79,7 +79,7 @@ func damagePath(volume string, r *rand.Rand) string {
 func (s *Scenario) shape() faults.Shape {
 	shape := faults.Shape{
 		Duration:    s.work(),
-		ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600,
+		ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 600, Allowance: s.damageOf(bookieNode),
 		Nodes: []faults.NodeShape{{
 			Name: bookieNode, Volumes: []string{bookie.JournalVolume, bookie.LedgerVolume}, Points: points(),
 		}},
@@ -87,10 +87,16 @@ func (s *Scenario) shape() faults.Shape {
 	for i := range s.Remote {
 		shape.Peers = append(shape.Peers, remoteNode(i))
 	}
-	if s.Damage {
-		shape.Allowance = faults.Allowance{Damage: true, Fragile: map[string]bool{bookieNode: true}}
-	}
 	return shape
+}
+
+// damageOf allows damage of the only node there is, where the scenario has any. It is part of each shape, and not only of
+// the drawing of plans: a plan that was written out is checked against the same allowance.
+func (s *Scenario) damageOf(node string) faults.Allowance {
+	if !s.Damage {
+		return faults.Allowance{}
+	}
+	return faults.Allowance{Damage: true, Fragile: map[string]bool{node: true}}
 }
 
 func points() []faults.PointShape {

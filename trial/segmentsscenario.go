@@ -162,7 +162,7 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 		return faults.PointShape{Point: string(p), Weight: weight, VisitsMax: 8}
 	}
 	return faults.Shape{
-		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 400,
+		Duration: s.work(), ElementsMin: s.FaultsMin, ElementsMax: s.FaultsMax, OperationsMax: 400, Allowance: s.damageOf(segmentsNode),
 		Nodes: []faults.NodeShape{{Name: segmentsNode, Volumes: volumes, Points: append([]faults.PointShape{
 			often(partition.PointWritten, 4), often(partition.PointSynced, 4), often(partition.PointAcknowledged, 2),
 			rare(partition.PointSealing, 3), rare(partition.PointIndexWritten, 3), rare(partition.PointSealed, 3),

@@ -54,9 +54,6 @@ func (t *single) arm(shape faults.Shape) {
 		if err != nil {
 			panic(err) // ParseScenario has looked at it
 		}
-		if o.Scenario.Damage {
-			shape.Allowance = faults.Allowance{Damage: true, Fragile: map[string]bool{t.node.Name(): true}}
-		}
 		drawn := faults.Draw(o.draw("plan"), mix, shape)
 		plan = &drawn
 	}
@@ -175,8 +172,10 @@ func (t *single) result(world sim.Verdict, volumes []string) Result {
 	for _, v := range volumes {
 		image = image*31 + t.node.Disk(v).Model().ImageHash()
 	}
+	damage := damageDone(t.driver)
 	return Result{
-		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Scheduler: t.policy.String(), Verdict: t.verdict, Findings: t.findings,
+		Scenario: t.options.Scenario.Name, Seed: t.options.Seed, Scheduler: t.policy.String(), Verdict: t.verdict,
+		Findings: explained(t.findings, damage), Damage: damage,
 		Hash: world.Hash, Events: world.Events, Image: image, Simulated: world.At,
 		Effects: t.world.Effects(), Marks: counts(t.marks), Plan: t.driver.Fired(),
 	}
