@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"slices"
 
 	"lakebed/reports"
 	"lakebed/trial/bench/stores"
@@ -13,6 +14,7 @@ const (
 	startMax       = 2000.0 // ms
 	segmentLossMin = 0.2
 	logLossMax     = 0.3
+	lossReachMax   = 520.0 // ms: the interval, and what a sync takes
 )
 
 // judgeGrowth: what is stored does not slow appends down, nor starts.
@@ -84,8 +86,41 @@ func judgePolicies(r *reports.Result) reports.Verdict {
 				j.refute("%s is %s (%s to %s)", what, short(i.Value), short(i.Low), short(i.High))
 			}
 		}
+		j.losses(r, kind)
 	}
 	return j.verdict()
+}
+
+// losses: a mode that waits for a sync loses nothing at a power cut, interval what was acknowledged since the last sync, and
+// never no less.
+func (j *judgement) losses(r *reports.Result, kind stores.Kind) {
+	lost := map[stores.Mode]float64{}
+	for _, mode := range stores.Modes() {
+		f, ok := j.figureOf(r, lossCell(kind, mode), figureLostAcked)
+		if !ok {
+			return
+		}
+		lost[mode] = f.Value
+		if sum := total(&f); mode.Synced() && sum > 0 {
+			j.refute("%s has lost %s acknowledged messages in mode %s", kind, short(sum), mode)
+		}
+	}
+	reach, ok := j.figureOf(r, lossCell(kind, stores.Interval), figureLossReach)
+	if !ok {
+		return
+	}
+	oldest := slices.Max(append(slices.Clone(reach.Samples), reach.Value))
+	switch {
+	case oldest > lossReachMax:
+		j.refute("%s, interval: a message was lost that was acknowledged %s ms before the power cut, the bound is %s", kind, short(oldest), short(lossReachMax))
+	case lost[stores.Never] < lost[stores.Interval]:
+		j.refute("%s loses %s messages in mode never, and %s in interval", kind, short(lost[stores.Never]), short(lost[stores.Interval]))
+	case lost[stores.Interval] == 0:
+		j.leaveOpen("%s has lost nothing in mode interval: no power cut came at a bad moment", kind)
+	default:
+		j.support("at a power cut %s loses nothing in always and group, %s messages in interval, the oldest %s ms old, and %s in never",
+			kind, short(lost[stores.Interval]), short(oldest), short(lost[stores.Never]))
+	}
 }
 
 // judgeLayouts: one log for all ledgers is faster than one for each.

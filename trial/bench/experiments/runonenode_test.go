@@ -37,7 +37,15 @@ func TestPartitionsRun(t *testing.T) {
 	}
 }
 
-func TestPoliciesRun(t *testing.T) { quickly(t, "X-31", Program{}) }
+// TestPoliciesRun: on the disk, and in worlds whose power is cut.
+func TestPoliciesRun(t *testing.T) {
+	r := quickly(t, "X-31", Program{})
+	for _, kind := range stores.Kinds() {
+		if value(t, r, lossCell(kind, stores.Group), figureLostAcked) != 0 || value(t, r, lossCell(kind, stores.Never), figureLostAcked) == 0 {
+			t.Errorf("%s: a power cut takes what was synced, or leaves what was not", kind)
+		}
+	}
+}
 
 func TestLayoutsRun(t *testing.T) {
 	r := quickly(t, "X-53", Program{})

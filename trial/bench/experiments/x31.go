@@ -29,7 +29,7 @@ func measurePolicies(ctx context.Context, r *run) error {
 		}
 		r.say("%s in all modes", kind)
 	}
-	return nil
+	return measureLosses(ctx, r)
 }
 
 // policies measures one store in each mode, in turns.

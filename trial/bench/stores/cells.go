@@ -36,8 +36,8 @@ const (
 // Modes are all sync modes.
 func Modes() []Mode { return []Mode{Always, Group, Interval, Never} }
 
-// synced reports whether an append waits for a sync.
-func (m Mode) synced() bool { return m == Always || m == Group }
+// Synced reports whether an append waits for a sync.
+func (m Mode) Synced() bool { return m == Always || m == Group }
 
 // Cell is appends of one kind.
 type Cell struct {

@@ -201,7 +201,7 @@ func (l *lab) pair(ctx context.Context, rig *Rig, c Cell) (p pair, err error) {
 	if p.store, err = rig.Append(ctx, c.Appenders, c.PayloadBytes, length, roundBytesMax); err != nil {
 		return p, err
 	}
-	p.raw, err = l.raw.Replay(p.store.Groups, c.Mode.synced(), length)
+	p.raw, err = l.raw.Replay(p.store.Groups, c.Mode.Synced(), length)
 	return p, err
 }
 
