@@ -84,5 +84,13 @@
 // With damage, either store may say of what it was asked for that it is lost, or refuse to start; what it gives must be right,
 // and the last look goes on behind what is told. Bytes that no store can tell from a torn end are spared (singledamage.go).
 //
+// # The metadata server
+//
+// A scenario with a [registers] section has the metadata server of this engine (metadata/service) on the node "metadata", and
+// clients on nodes of their own. The server keeps all in memory, so its process is paused and cut off, and never ended. Every
+// key is one register, and its history must be linearizable by a search. In the end each client that watches must have seen
+// the last change, the server must answer, and ephemeral keys must be gone with the sessions that made them. Clusters have the
+// oracle in its place.
+//
 // Scenarios are TOML files in scenarios/, decoded strictly.
 package trial

@@ -65,7 +65,7 @@ const (
 // Draws returns all draws: those of a cluster, of a single bookie, or of another store.
 func Draws(s *Scenario) []Draw {
 	switch {
-	case s.Segments != nil || s.CommitLog != nil:
+	case s.Segments != nil || s.CommitLog != nil || s.Registers != nil:
 		return []Draw{DrawSchedule}
 	case s.Cluster == nil:
 		return []Draw{DrawSchedule, DrawBookies}
@@ -211,6 +211,8 @@ func (o *Options) Shape() faults.Shape {
 		return s.segmentsShape(d.config.Volumes)
 	case s.CommitLog != nil:
 		return s.messageShape()
+	case s.Registers != nil:
+		return s.registersShape()
 	case s.Cluster == nil:
 		return s.shape()
 	}

@@ -48,7 +48,7 @@ func TestWhatATrialDidCanBeWrittenOut(t *testing.T) {
 // TestReducedTrialsOfASoundEnginePass: taking work and drawn values away breaks no promise, so what a small trial shows is
 // the engine's.
 func TestReducedTrialsOfASoundEnginePass(t *testing.T) {
-	for _, name := range []string{"bookie", "starts", "cluster", "cluster-foreign", "cluster-stripes"} {
+	for _, name := range []string{"bookie", "starts", "cluster", "cluster-foreign", "cluster-stripes", "metadata-service"} {
 		s, err := Find(name)
 		if err != nil {
 			t.Fatal(err)

@@ -100,6 +100,11 @@ func Run(o Options) Result {
 		defer t.world.Release()
 		return t.runAll()
 	}
+	if o.Scenario.Registers != nil {
+		t := newRegisters(o)
+		defer t.world.Release()
+		return t.runAll()
+	}
 	t := newRun(o)
 	defer t.world.Release()
 	return t.runAll()

@@ -36,6 +36,7 @@ type Scenario struct {
 	Cluster   *Cluster       `toml:"cluster"`   // nil: there is one bookie
 	Segments  *Segments      `toml:"segments"`  // not nil: there is one segment log, and no bookie
 	CommitLog *CommitLog     `toml:"commitlog"` // not nil: there is one commit log, and no bookie
+	Registers *Registers     `toml:"registers"` // not nil: there is one metadata server, and no bookie
 	Faults    map[string]int `toml:"faults"`    // weight by kind
 }
 
@@ -117,6 +118,8 @@ func ParseScenario(text []byte) (Scenario, error) {
 		return s, s.checkSegments()
 	case s.CommitLog != nil:
 		return s, s.checkCommitLog()
+	case s.Registers != nil:
+		return s, s.checkRegisters()
 	case s.Cluster != nil:
 		return s, s.checkCluster()
 	}

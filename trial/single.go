@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"lakebed/engine/host"
 	"lakebed/faults"
@@ -23,8 +24,10 @@ type single struct {
 	agenda   *agenda.Agenda
 	marks    *model.Marks
 	rand     *rand.Rand
-	boot     func(host.Host) error   // the store's process
-	allow    func(faults.Wound) bool // has the last word on what is destroyed; set before arm
+	boot     func(host.Host) error      // the store's process
+	allow    func(faults.Wound) bool    // has the last word on what is destroyed; set before arm
+	restart  func(node string)          // of a node that a fault took down; nil: the store's
+	unfit    func(*faults.Element) bool // what no drawn plan may have; nil: nothing
 	phase    phase
 	serving  bool // the store's process has come up
 	findings []Finding
@@ -55,13 +58,25 @@ func (t *single) arm(shape faults.Shape) {
 			panic(err) // ParseScenario has looked at it
 		}
 		drawn := faults.Draw(o.draw("plan"), mix, shape)
+		if t.unfit != nil {
+			drawn.Elements = slices.DeleteFunc(drawn.Elements, func(e faults.Element) bool { return t.unfit(&e) })
+		}
 		plan = &drawn
 	}
-	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: func(string) { t.start() }, Allow: t.allow})
+	t.driver = faults.NewDriver(t.world, *plan, faults.Actions{Restart: t.again, Allow: t.allow})
 	if o.Plan == nil { // an explicit plan holds what chance decided
 		t.driver.UseChance(faults.SwarmChance())
 	}
 	t.world.SetPerhaps(func(n *sim.Node, p host.Point) bool { return perhaps(t.driver, t.marks, n, p) })
+}
+
+// again starts a node that a fault took down.
+func (t *single) again(node string) {
+	if t.restart != nil {
+		t.restart(node)
+		return
+	}
+	t.start()
 }
 
 // marked notes a rare state, and has break what is to break there.
