@@ -112,6 +112,7 @@ func (c *cluster) addNodes() {
 		m := &member{node: c.world.NewNode(bookieName(i)), number: i, address: bookieAddressOf(i), scrub: newScrubWatch(bookieName(i))}
 		m.node.Disk(bookie.JournalVolume).SetProfile(c.drawn.disk)
 		m.node.Disk(bookie.LedgerVolume).SetProfile(c.drawn.disk)
+		m.node.SetMemoryLimit(bookieMemoryAllowed(&c.drawn.nodes[i]))
 		m.node.OnExit(func(err error, crashed bool) { c.bookieExited(m, err, crashed) })
 		c.bookies = append(c.bookies, m)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/bookie/journal"
+	"lakebed/engine/bookkeeper/bookie/node"
 	"lakebed/sim"
 	"lakebed/workloads"
 )
@@ -63,6 +64,14 @@ const handsBytes = 256 << 10
 // the settings passes it, since nothing else stops it.
 func memoryAllowed(c *bookie.Config) int64 {
 	return generationsAtOnce*c.WriteCacheBytesMax/2 + c.EntryLog.IndexCacheBytesMax + c.EntryLog.ReadCacheBytesMax + handsBytes
+}
+
+// bookieMemoryAllowed is the same for a bookie of a cluster: its store, what as many connections as it takes may hold, and what
+// has been read for all of them. It is some times what any sound bookie was seen to hold.
+func bookieMemoryAllowed(c *node.Config) int64 {
+	s := &c.Server
+	connection := int64(s.InputBufferBytes+c.Store.EntryBytesMax+s.OutputBytes) + int64(s.BatchesMax)*s.BatchBytesMax
+	return memoryAllowed(&c.Store) + int64(s.ConnectionsMax)*connection + 2*s.AnswersBytesMax
 }
 
 // drawScrub draws a scrubber that reads everything several times in a trial. Where media are damaged there always is one.

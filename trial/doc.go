@@ -37,6 +37,7 @@
 //     end what they are at, and a new client must recover every ledger and read all of it, entry by entry and in batches.
 //     In a third of the seeds the rest then comes back, and each bookie is asked for its copies of what was acknowledged.
 //     At last the bookies must stop cleanly.
+//   - No bookie may ever have more buffers in hand than its settings allow (bookieMemoryAllowed), whatever is slow.
 //   - What does not end is a stall. A ledger that cannot be recovered is one too, with one excuse: some bookies are away or
 //     damaged, and others came back in doubt about their last bytes. Together they may be more than a recovery can do
 //     without, and none of them must guess.
