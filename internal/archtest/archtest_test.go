@@ -135,6 +135,8 @@ func TestEachImportRuleIsEnforced(t *testing.T) {
 		{"engine/seglog/a.go", "engine/protobuf", ""},
 		{"engine/seglog/a.go", "engine/openfiles", ""},
 		{"engine/openfiles/a.go", "engine/seglog", ruleAside},
+		{"engine/commitlog/a.go", "engine/commit", ""},
+		{"engine/commit/a.go", "engine/commitlog", ruleAside},
 		{"engine/seglog/a.go", "engine/record", ruleAside},
 		{"engine/cdc/a.go", "engine/seglog", ruleAside},
 		{"engine/unheard/a.go", "engine/host", rulePlace},
