@@ -103,6 +103,7 @@ func drawSegments(s *Scenario, r *rand.Rand) segmentsDraw {
 		d.topic.Retention.BytesMax = c.Partition.SegmentBytes * int64(1+r.IntN(4))
 	}
 	d.drawWork(s, r)
+	c.Partition.Committer = []partition.Committer{partition.CommitterDefault, partition.ByAppender, partition.ByTask}[r.IntN(3)]
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lakebed/engine/commit"
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
 )
@@ -83,17 +84,18 @@ func (s *Store) target(m *message.Message) (*queue, error) {
 	return t.queues[m.Queue], nil
 }
 
-// place puts the message into the open group. Of its checksum, rest was computed before. After an error it is not stored.
-func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed Placed, ticket *host.Ticket, err error) {
+// place puts the message into the open group, and commits that if nobody else is there. Of its checksum, rest was computed
+// before. After an error it is not stored.
+func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed Placed, ticket commit.Ticket, err error) {
 	for {
 		if err := s.commits.AwaitRoom(); err != nil {
-			return placed, nil, err
+			return placed, ticket, err
 		}
 		if s.isFull() {
 			s.h.Probe().Mark(host.Event{Name: PointRefused})
-			return placed, nil, fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
+			return placed, ticket, fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
 		}
-		g, ticket, ok := s.commits.Enter()
+		g, ok := s.commits.Enter()
 		if !ok {
 			continue // others have filled it, or it has failed
 		}
@@ -104,13 +106,12 @@ func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed P
 		if fits {
 			before := len(g.bytes)
 			placed = s.encode(g, q, m, rest, at)
-			s.commits.Leave(int64(len(g.bytes) - before))
-			return placed, ticket, nil
+			return placed, s.commits.Commit(int64(len(g.bytes) - before)), nil
 		}
-		s.commits.Leave(0)
+		s.commits.Withdraw()
 		if err := s.log.Await(at); err != nil {
 			s.h.Probe().Mark(host.Event{Name: PointRefused, A: at})
-			return placed, nil, fmt.Errorf("append to %v: %w", q, stoppedBy(err))
+			return placed, ticket, fmt.Errorf("append to %v: %w", q, stoppedBy(err))
 		}
 	}
 }

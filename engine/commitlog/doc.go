@@ -35,7 +35,8 @@
 //
 // # Tasks
 //
-// All belong to the group that Open is given: "commitlog-commit" writes and syncs groups, "commitlog-flush" syncs at intervals
+// All belong to the group that Open is given: "commitlog-commit" writes and syncs groups where several append at once (a lone
+// appender does it itself, package commit), "commitlog-flush" syncs at intervals
 // (mode interval), "commitlog-dispatch" makes units of queues from the log, "commitlog-checkpoint" makes them durable and
 // says so, "commitlog-clean" removes old files, "series-prepare" makes files ahead. Close ends them all.
 //

@@ -54,7 +54,7 @@ func (s *Store) pad(g *group) {
 	}
 }
 
-// commit writes one group, and syncs it in the modes that say so. It runs in the committing task only.
+// commit writes one group, and syncs it in the modes that say so. It runs in the task whose turn it is, and in one at a time.
 func (s *Store) commit(g *group) error {
 	s.pad(g)
 	for i, r := range g.runs {

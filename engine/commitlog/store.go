@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"lakebed/engine/commit"
 	"lakebed/engine/commitlog/keyindex"
 	"lakebed/engine/commitlog/series"
 	"lakebed/engine/host"
@@ -49,7 +50,7 @@ type Store struct {
 
 	tasks   host.Group // all but the dispatcher
 	work    host.Group // the dispatcher
-	commits *host.GroupCommit[*group]
+	commits *commit.Line[*group]
 
 	// Guarded by the lock of the open group, between Enter and Leave.
 	tail   int64 // where the next record goes
@@ -146,8 +147,8 @@ func (s *Store) start(g host.Group) {
 	if s.config.Flush == FlushAlways {
 		limit = 1 // one message fills a group
 	}
-	s.commits = host.NewGroupCommit(s.h, g, host.GroupCommitConfig[*group]{
-		Name: "commitlog-commit", Limit: limit, Payloads: [3]*group{{}, {}, {}}, Commit: s.commit, Settle: s.settle,
+	s.commits = commit.New(s.h, g, commit.Config[*group]{
+		Name: "commitlog-commit", Limit: limit, ByAppender: true, Payloads: [3]*group{{}, {}, {}}, Commit: s.commit, Settle: s.settle,
 	})
 	s.work.Go("commitlog-dispatch", s.dispatch)
 	s.tasks.Go("commitlog-checkpoint", s.checkpointAtTimes)

@@ -9,6 +9,9 @@
 //   - A directory that fails, is slow (CommitPatience), full (FreeBytesMin) or read-only is ejected: appends go to the
 //     partitions of others. What was acknowledged in it is read as far as the disk gives it. It is looked at again and
 //     again, and taken back when it works; partitions that had failed are then settled as after a crash.
+//   - A directory that hangs keeps nobody for longer than CommitPatience, where there are several. With one (or where
+//     Partition.Committer is partition.ByAppender) an appender that found nobody before it commits itself, and hangs too:
+//     one for each partition at most.
 //   - An append that may have been stored is never tried elsewhere: its answer is ErrOutcomeUnknown. Any other error says
 //     that nothing was stored.
 //   - Messages whose time is older than the topic's retention go, 3 days by default, segment by segment; so do the oldest

@@ -46,6 +46,9 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 		return nil, fmt.Errorf("open segment log: %w", err)
 	}
 	config.Partition.TimeUnit = config.TimeUnit
+	if config.Partition.Committer == partition.CommitterDefault {
+		config.Partition.Committer = committerFor(len(config.Volumes))
+	}
 	tasks := g.New("seglog")
 	s := &Store{
 		h: h, config: config, parent: g, tasks: tasks,
@@ -77,6 +80,15 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 	}
 	s.startTasks()
 	return s, nil
+}
+
+// committerFor is who commits unless told: appenders themselves where there is one directory. With several, one that hangs
+// must not keep the appenders that the others are to serve.
+func committerFor(directories int) partition.Committer {
+	if directories == 1 {
+		return partition.ByAppender
+	}
+	return partition.ByTask
 }
 
 func (s *Store) startTasks() {

@@ -223,6 +223,53 @@ func TestADirectoryThatHangsFreesItsAppenders(t *testing.T) {
 	})
 }
 
+// TestALoneDirectoryThatHangsKeepsOnlyWhoCommits: with one directory an appender that finds nobody before it commits itself,
+// and hears of a hang when that ends. Those behind it are freed in time, and what it is told is the truth.
+func TestALoneDirectoryThatHangsKeepsOnlyWhoCommits(t *testing.T) {
+	b := newBench(t)
+	b.config.Volumes = b.config.Volumes[:1]
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{}); err != nil {
+			return err
+		}
+		if _, err := s.Append(topic, 0, payload(now(h), "before")); err != nil {
+			return err
+		}
+		b.faults["disk0"] = func(op *sim.DiskOp) sim.DiskEffect { return sim.DiskEffect{Stuck: op.Kind == sim.DiskSync} }
+		first, others := h.Root().New("first"), h.Root().New("others")
+		var told error
+		heard := false
+		first.Go("appender", func() { _, told = s.Append(topic, 0, payload(now(h), "first")); heard = true })
+		first.Sleep(time.Millisecond)
+		for i := range 4 {
+			others.Go("appender", func() {
+				if _, err := s.Append(topic, 0, payload(now(h), fmt.Sprint(i))); !errors.Is(err, seglog.ErrEjected) {
+					t.Errorf("append %d behind it: %v", i, err)
+				}
+			})
+		}
+		before := h.Elapsed()
+		others.Wait()
+		if took := h.Elapsed() - before; took > 2*time.Second || heard {
+			return fmt.Errorf("those behind it are freed after %v, it has heard: %v", took, heard)
+		}
+		delete(b.faults, "disk0")
+		b.node.Disk("disk0").Unstick()
+		first.Wait()
+		if !errors.Is(told, seglog.ErrOutcomeUnknown) {
+			return fmt.Errorf("it is told: %w", told)
+		}
+		if err := awaitService(h, s, 0); err != nil {
+			return err
+		}
+		_, texts, err := all(s, 0)
+		if err != nil || texts[0] != "before" || len(texts) > 2 {
+			return fmt.Errorf("the partition holds %q: %w", texts, err)
+		}
+		return nil
+	})
+}
+
 // TestADirectoryThatIsGoneAtTheStartComesBack: until then its partitions say that they cannot be asked, never that nothing
 // is there.
 func TestADirectoryThatIsGoneAtTheStartComesBack(t *testing.T) {

@@ -42,14 +42,14 @@ func (g *payload) reset() {
 
 // outcome is what the appenders of a group wait for. It is guarded by the partition's mutex until it is decided.
 type outcome struct {
-	gate    host.Gate
-	tried   bool // the commit has begun
+	gate    host.Gate // nil: nobody waits, since the only appender commits
+	tried   bool      // the commit has begun
 	decided bool
 	err     error
 }
 
 func (o *outcome) wait() error {
-	if !o.gate.Wait() {
+	if o.gate != nil && !o.gate.Wait() {
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, host.ErrStopping)
 	}
 	return o.err
@@ -58,18 +58,25 @@ func (o *outcome) wait() error {
 func (o *outcome) decide(err error) {
 	if !o.decided {
 		o.decided, o.err = true, err
-		o.gate.Open()
+		if o.gate != nil {
+			o.gate.Open()
+		}
 	}
 }
 
-// join gives the appender the outcome of the group that it is in. The group is open and locked.
-func (p *Partition) join(g *payload) *outcome {
-	if g.told == nil {
-		p.mutex.Lock()
-		g.told = &outcome{gate: p.group.NewGate()}
-		p.undecided = append(p.undecided, g.told)
-		p.mutex.Unlock()
+// join gives the appender the outcome of the group that it is in. The group is open and locked. waits: it will wait for a task
+// that commits.
+func (p *Partition) join(g *payload, waits bool) *outcome {
+	if g.told != nil {
+		return g.told
 	}
+	g.told = &outcome{}
+	if waits {
+		g.told.gate = p.group.NewGate()
+	}
+	p.mutex.Lock()
+	p.undecided = append(p.undecided, g.told)
+	p.mutex.Unlock()
 	return g.told
 }
 
@@ -84,7 +91,7 @@ func (p *Partition) answer(o *outcome, err error) error {
 	return fmt.Errorf("partition %s: %w: %w", p.place.Name, ErrFailed, err)
 }
 
-// commit stores one group. It runs in the committing task only.
+// commit stores one group. It runs in the task whose turn it is, and in one at a time.
 func (p *Partition) commit(g *payload) error {
 	p.mutex.Lock()
 	if g.told.decided { // the partition was given up: what was promised not to be stored must not be
@@ -261,12 +268,12 @@ func (p *Partition) roll() {
 	if err != nil {
 		return
 	}
-	g, _, ok := commits.Enter()
+	g, ok := commits.Enter()
 	if !ok {
 		return // something is being written: it rolls by itself, or next time
 	}
 	g.roll = true
-	p.join(g)
+	p.join(g, true) // appenders may join
 	commits.Leave(1)
 }
 

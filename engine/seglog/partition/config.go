@@ -70,6 +70,20 @@ const (
 	SyncNever    SyncMode = "never"    // acknowledged when written; only checkpoints and the ends of segments sync
 )
 
+// Committer says which task commits an append that finds nobody before it.
+type Committer string
+
+// The committers. Where there is a line, a task of the partition commits in either case.
+const (
+	// ByTask has a task of the partition do it. Whoever appends waits for that, and can be freed while a disk hangs.
+	ByTask Committer = "task"
+	// ByAppender has the appender do it: two wake-ups less, which cost more than a small write, and as much as the
+	// processor's part of a sync. While the disk hangs so does that call, and Overdue frees only the others.
+	ByAppender Committer = "appender"
+	// CommitterDefault leaves it to the owner. To a partition it means ByTask.
+	CommitterDefault Committer = ""
+)
+
 // TimeRule says how a look-up by time finds its segment.
 type TimeRule string
 
@@ -86,6 +100,7 @@ const (
 // Config holds a partition's settings.
 type Config struct {
 	Sync          SyncMode
+	Committer     Committer
 	GroupBytesMax int64 // bound on what one commit writes, soft by one append
 
 	SegmentBytes  int64         // a log is at most so long
@@ -123,6 +138,9 @@ func (c Config) Validate() error {
 	case SyncAlways, SyncGroup, SyncInterval, SyncNever:
 	default:
 		return fmt.Errorf("sync mode %q: want always, group, interval or never", c.Sync)
+	}
+	if c.Committer != ByTask && c.Committer != ByAppender && c.Committer != CommitterDefault {
+		return fmt.Errorf("committer %q: want task, appender or nothing", c.Committer)
 	}
 	if c.TimeRule != ByRecordedTime && c.TimeRule != ByModification {
 		return fmt.Errorf("time rule %q: want recorded or modified", c.TimeRule)

@@ -26,9 +26,11 @@
 //
 // # Tasks
 //
-// Two for the group commit, from the first append on, and one that seals and makes checkpoints while there is something to
+// Two for the group commit (package commit), from the first append on, which sleep while lone appenders commit themselves
+// (Config.Committer), and one that seals and makes checkpoints while there is something to
 // do, below the group given to Open. Close ends them. The owner calls
-// Sync at intervals (mode interval), Retain, and Overdue, which finds a commit that hangs.
+// Sync at intervals (mode interval), Retain, and Overdue, which finds a commit that hangs, and frees those who wait for it, but
+// not the appender that commits itself.
 //
 // # Files
 //

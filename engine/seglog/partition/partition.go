@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"lakebed/engine/commit"
 	"lakebed/engine/host"
 	"lakebed/engine/openfiles"
 	"lakebed/engine/seglog/message"
@@ -35,16 +36,16 @@ type Partition struct {
 	visible   Cursor // behind the last message that reads show
 	state     state
 	failure   error
-	commits   *host.GroupCommit[*payload] // nil: nothing was appended yet
-	undecided []*outcome                  // of the groups whose appenders wait, the oldest first
-	busySince time.Duration               // a commit is under way since then; zero: none
-	unsynced  bool                        // the open segment holds what no sync has reached
-	doomed    []*segment                  // removed by retention, but not yet from the directory
-	settled   host.Cond                   // a segment was sealed, or none will be
-	settling  bool                        // the settling task is at work
-	counted   bool                        // among Place.Writers
-	sound     bool                        // nothing had failed when it was closed
-	partial   bool                        // the directory could not be looked through to its end
+	commits   *commit.Line[*payload] // nil: nothing was appended yet
+	undecided []*outcome             // of the groups whose appenders wait, the oldest first
+	busySince time.Duration          // a commit is under way since then; zero: none
+	unsynced  bool                   // the open segment holds what no sync has reached
+	doomed    []*segment             // removed by retention, but not yet from the directory
+	settled   host.Cond              // a segment was sealed, or none will be
+	settling  bool                   // the settling task is at work
+	counted   bool                   // among Place.Writers
+	sound     bool                   // nothing had failed when it was closed
+	partial   bool                   // the directory could not be looked through to its end
 
 	syncing    host.Mutex // held during a sync of the log outside of commits
 	syncFailed error      // guarded by syncing
@@ -120,7 +121,7 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 		if err != nil {
 			return 0, err
 		}
-		group, _, ok := commits.Enter()
+		group, ok := commits.Enter()
 		if !ok {
 			if err := commits.AwaitRoom(); err != nil {
 				return 0, p.refusal(err)
@@ -132,8 +133,8 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 			group.add(p.next, &messages[i])
 			p.next++
 		}
-		told := p.join(group)
-		commits.Leave(int64(len(group.buffer) - before))
+		told := p.join(group, !commits.Leads())
+		commits.Commit(int64(len(group.buffer) - before))
 		return first, told.wait()
 	}
 }
@@ -154,7 +155,7 @@ func (p *Partition) checkSizes(messages []Message) error {
 }
 
 // committer returns what commits, and starts it at the first append.
-func (p *Partition) committer() (*host.GroupCommit[*payload], error) {
+func (p *Partition) committer() (*commit.Line[*payload], error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.state != open {
@@ -170,8 +171,9 @@ func (p *Partition) committer() (*host.GroupCommit[*payload], error) {
 			p.place.Writers.Add(1)
 			p.counted = true
 		}
-		p.commits = host.NewGroupCommit(p.h, p.group, host.GroupCommitConfig[*payload]{
-			Name: "commit", Limit: limit, Payloads: [3]*payload{{}, {}, {}}, Commit: p.commit, Settle: p.settle,
+		p.commits = commit.New(p.h, p.group, commit.Config[*payload]{
+			Name: "commit", Limit: limit, ByAppender: p.config.Committer == ByAppender,
+			Payloads: [3]*payload{{}, {}, {}}, Commit: p.commit, Settle: p.settle,
 		})
 	}
 	return p.commits, nil
@@ -238,7 +240,7 @@ func (p *Partition) Err() error {
 }
 
 // Overdue stops a partition whose commit is under way for longer than patience, and frees who waits for it: what the
-// commit was to store is of unknown outcome.
+// commit was to store is of unknown outcome. An appender that commits itself is in the disk's hands, and hears of it later.
 func (p *Partition) Overdue(patience time.Duration) bool {
 	p.mutex.Lock()
 	since := p.busySince
