@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // ErrCorrupt means that bytes are no record: torn, rotten, or never one.
@@ -44,8 +45,10 @@ func AppendRecord(b []byte, cursor Cursor, payload []byte) []byte {
 func AppendFiller(b []byte, next Cursor, size int) []byte {
 	start := len(b)
 	b = appendHeader(b, next, versionFiller, size-HeaderBytes)
-	b = append(b, make([]byte, size-HeaderBytes)...)
-	return seal(b, start)
+	end := len(b) + size - HeaderBytes
+	b = slices.Grow(b, end-len(b))
+	clear(b[len(b):end])
+	return seal(b[:end], start)
 }
 
 func appendHeader(b []byte, cursor Cursor, version byte, payload int) []byte {

@@ -139,14 +139,12 @@ func (p *Partition) store(g *payload) error {
 		return fmt.Errorf("open log %d: %w", s.base, err)
 	}
 	defer f.Release()
-	vectors := [][]byte{g.buffer}
-	end := s.bytes + int64(len(g.buffer))
 	next := g.first + Cursor(len(g.sizes))
-	if pad := paddingFor(end, p.config.PadBytes); pad > 0 {
-		vectors = append(vectors, message.AppendFiller(nil, next, int(pad)))
-		end += pad
+	if pad := paddingFor(s.bytes+int64(len(g.buffer)), p.config.PadBytes); pad > 0 {
+		g.buffer = message.AppendFiller(g.buffer, next, int(pad))
 	}
-	if _, err := host.WriteFull(f, vectors, s.bytes); err != nil {
+	end := s.bytes + int64(len(g.buffer))
+	if err := host.WriteFullAt(f, g.buffer, s.bytes); err != nil {
 		return fmt.Errorf("write %d bytes at %d of log %d: %w", end-s.bytes, s.bytes, s.base, err)
 	}
 	f.SetDirty(true)
