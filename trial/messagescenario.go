@@ -93,6 +93,7 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 	if pick(5) == 0 { // a start has much to read, and retention must wait for checkpoints
 		c.CheckpointInterval, c.CheckpointBytes, c.PendingUnitsMax = 10*time.Second, 1<<20, 10_000
 	}
+	c.ZeroAheadBytes = []int64{0, 4 << 10, 64 << 10}[pick(3)]
 	return c
 }
 

@@ -58,6 +58,10 @@ type Config struct {
 	MappedFiles   int                  // log files kept mapped for those who send out of mappings; zero: none is
 	RetryPause    time.Duration        // between attempts to do what a full disk refuses
 
+	// ZeroAheadBytes is how much of a fallocated file is written with zeros at once, ahead of the log's end, in the modes always
+	// and group: then most syncs need no commit of the file system's journal. Zero: nothing is.
+	ZeroAheadBytes int64
+
 	Flush           FlushMode     // flushDiskType
 	FlushInterval   time.Duration // flushIntervalCommitLog
 	GroupBytesMax   int64         // bound on what one sync makes durable, soft by one message
@@ -107,7 +111,7 @@ type Retention struct {
 func DefaultConfig() Config {
 	return Config{
 		FileBytes: 1 << 30, Preallocation: series.Fallocated, // upstream: sparse, so that a full disk strikes anywhere
-		SparesMax: 2, RetryPause: 100 * time.Millisecond, Advice: AdviceNormal, MappedFiles: 256,
+		SparesMax: 2, RetryPause: 100 * time.Millisecond, Advice: AdviceNormal, MappedFiles: 256, ZeroAheadBytes: 1 << 20,
 		Flush:         FlushGroup, // upstream: ASYNC_FLUSH
 		FlushInterval: 500 * time.Millisecond, GroupBytesMax: 4 << 20, SectorBytes: 512, BodyBytesMax: 4 << 20, PropertiesMax: message.PropertiesMax,
 		QueuesPerTopic: 4, QueuesMax: 100_000, AutoCreateTopic: true,
@@ -175,8 +179,8 @@ func (c *Config) Validate() error {
 	if c.KeyIndex && (c.IndexSlots < 1 || c.IndexEntries < 2) {
 		return fmt.Errorf("key index of %d slots and %d entries: must be at least 1 and 2", c.IndexSlots, c.IndexEntries)
 	}
-	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 {
-		return errors.New("waiting time and number of pulls and read-ahead must not be negative")
+	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 {
+		return errors.New("waiting time and number of pulls, read-ahead and zeros ahead must not be negative")
 	}
 	return c.Retention.validate()
 }

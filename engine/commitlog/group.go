@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"lakebed/engine/commitlog/message"
+	"lakebed/engine/commitlog/series"
 	"lakebed/engine/host"
 )
 
@@ -73,12 +74,42 @@ func (s *Store) commit(g *group) error {
 	if !s.config.Flush.synced() {
 		return nil
 	}
+	s.zeroAhead(g)
 	if err := s.syncLog(g.end); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
 	}
 	s.h.Probe().Mark(host.Event{Name: PointSynced, A: g.end, B: int64(len(g.bytes))})
 	return nil
 }
+
+// zeroAhead writes zeros behind a group when the next one of its size would reach blocks that were never written. They read as
+// zeros before and after, so nothing depends on them: but to sync the first write of a block takes a commit of the file
+// system's journal, and one for ZeroAheadBytes is paid at once here. Whoever has the turn to commit calls it, so that
+// no other write can be where the zeros go.
+func (s *Store) zeroAhead(g *group) {
+	size := int64(len(g.bytes))
+	end, ahead := s.log.FileEnd(g.end-1), s.config.ZeroAheadBytes
+	if g.end+size <= s.zeroed || s.zeroed >= end || size > ahead/zeroAheadGroups || s.config.Preallocation != series.Fallocated {
+		return
+	}
+	from := max(g.end, s.zeroed)
+	to := min(from+ahead, end)
+	s.zeroed = to // also if it fails: the next attempt is at the next blocks
+	for at := from; at < to; {
+		n := min(to-at, int64(len(s.zeros)))
+		if err := s.log.WriteAt(s.zeros[:n], at); err != nil {
+			s.h.Log(host.Warn, "cannot write zeros ahead; syncs take longer", host.F("error", err))
+			return
+		}
+		at += n
+	}
+}
+
+// zeroAheadGroups is how many groups the zeros are to hold. Of longer groups it is not the journal's commit that takes the time.
+const zeroAheadGroups = 8
+
+// zerosAtOnce bounds the zeros of one write.
+const zerosAtOnce = 256 << 10
 
 // settle lets the dispatcher have a group, before its appends return.
 func (s *Store) settle(g *group, err error) {

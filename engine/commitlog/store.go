@@ -56,6 +56,10 @@ type Store struct {
 	tail   int64 // where the next record goes
 	stored int64 // store timestamp of the last one, ms
 
+	// Used by whoever has the turn to commit.
+	zeroed int64  // behind the zeros that were written ahead
+	zeros  []byte // some
+
 	syncing    host.Mutex // held during a sync of the log
 	syncFailed error      // guarded by syncing
 
@@ -143,6 +147,7 @@ func classified(err error) error {
 
 func (s *Store) start(g host.Group) {
 	s.log.Start(g, s.tail)
+	s.zeros = make([]byte, min(s.config.ZeroAheadBytes, zerosAtOnce))
 	limit := s.config.GroupBytesMax
 	if s.config.Flush == FlushAlways {
 		limit = 1 // one message fills a group
