@@ -75,6 +75,7 @@ type Config struct {
 	QueueFileUnits     int64         // mappedFileSizeConsumeQueue / 20
 	AckAfterDispatch   bool          // acknowledge a message only when consumers can see it
 	DispatchBytes      int           // read at once when units are made
+	DispatchPause      time.Duration // between two batches of units that nobody waits for; zero: none
 	CheckpointInterval time.Duration // flushConsumeQueueThoroughInterval: the longest between two checkpoints
 	CheckpointBytes    int64         // of the log between two checkpoints: bounds what a start reads
 	PendingUnitsMax    int64         // units made since the last checkpoint; dispatch waits for one then
@@ -115,7 +116,7 @@ func DefaultConfig() Config {
 		Flush:         FlushGroup, // upstream: ASYNC_FLUSH
 		FlushInterval: 500 * time.Millisecond, GroupBytesMax: 4 << 20, SectorBytes: 512, BodyBytesMax: 4 << 20, PropertiesMax: message.PropertiesMax,
 		QueuesPerTopic: 4, QueuesMax: 100_000, AutoCreateTopic: true,
-		QueueFileUnits: 300_000, DispatchBytes: 1 << 20, CheckpointInterval: 10 * time.Second, CheckpointBytes: 64 << 20,
+		QueueFileUnits: 300_000, DispatchBytes: 1 << 20, DispatchPause: 5 * time.Millisecond, CheckpointInterval: 10 * time.Second, CheckpointBytes: 64 << 20,
 		PendingUnitsMax: 1 << 20, OpenFilesMax: 3500,
 		PullBytesMax: 256 << 10, PullCountMax: 32, ScanUnitsMax: 800, SuspendMax: 20 * time.Second, SuspendedMax: 100_000,
 		ReadAheadMin: 4 << 10, ReadAheadMax: 256 << 10,
@@ -179,8 +180,8 @@ func (c *Config) Validate() error {
 	if c.KeyIndex && (c.IndexSlots < 1 || c.IndexEntries < 2) {
 		return fmt.Errorf("key index of %d slots and %d entries: must be at least 1 and 2", c.IndexSlots, c.IndexEntries)
 	}
-	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 {
-		return errors.New("waiting time and number of pulls, read-ahead and zeros ahead must not be negative")
+	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 || c.DispatchPause < 0 {
+		return errors.New("waiting time and number of pulls, read-ahead, zeros ahead and the pause of dispatch must not be negative")
 	}
 	return c.Retention.validate()
 }

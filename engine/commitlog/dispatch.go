@@ -22,6 +22,37 @@ func (s *Store) dispatch() {
 			s.fail(fmt.Errorf("dispatch at %d of the log: %w", w.at, err))
 			return
 		}
+		s.rest()
+	}
+}
+
+// rest has the dispatcher pause behind a batch, so that a stream of appends does not wake it for each of them: that cost as
+// much as the appends. A message that comes alone has its unit at once, and so has every one that somebody waits for.
+func (s *Store) rest() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	until := s.h.Elapsed() + s.config.DispatchPause
+	s.resting = true
+	for s.failed == nil && !s.urgent() {
+		left := until - s.h.Elapsed()
+		if left <= 0 || s.confirm.WaitFor(left) == host.Stopping {
+			break
+		}
+	}
+	s.resting, s.wanted = false, false
+}
+
+// urgent reports whether units are wanted now, or as many as are made at once. The mutex is held.
+func (s *Store) urgent() bool {
+	return s.wanted || s.suspended > 0 || s.closing || s.config.AckAfterDispatch ||
+		s.confirmed-s.dispatched >= int64(s.config.DispatchBytes)
+}
+
+// wantUnits ends the dispatcher's pause if it may have units to make: a consumer has found nothing more. The mutex is held.
+func (s *Store) wantUnits() {
+	if s.resting && s.confirmed > s.dispatched {
+		s.wanted = true
+		s.confirm.Broadcast()
 	}
 }
 

@@ -118,7 +118,9 @@ func (s *Store) settle(g *group, err error) {
 	} else {
 		s.mutex.Lock()
 		s.confirmed, s.lastStored = g.end, g.stored
-		s.confirm.Broadcast()
+		if !s.resting || s.urgent() {
+			s.confirm.Broadcast()
+		}
 		if s.confirmed-s.checkpointed >= s.config.CheckpointBytes {
 			s.due.Broadcast()
 		}

@@ -93,6 +93,11 @@ func (s *Store) pull(r *PullRequest, into fill) (PullResult, error) {
 		}
 		left := deadline - s.h.Elapsed()
 		if !result.worthWaiting() || left <= 0 || !s.suspend(q, r, left) {
+			if result.Status != Found {
+				s.mutex.Lock()
+				s.wantUnits() // for the next pull
+				s.mutex.Unlock()
+			}
 			return result, nil
 		}
 	}
@@ -118,6 +123,7 @@ func (s *Store) suspend(q *queue, r *PullRequest, left time.Duration) bool {
 		return false
 	}
 	s.suspended++
+	s.wantUnits()
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointSuspended, A: offset})
 	woke := q.units.Wait(r.Waiting, offset, left)

@@ -74,6 +74,8 @@ type Store struct {
 	dispatched   int64
 	pending      int64 // units made since the last checkpoint
 	hurry        bool  // a checkpoint is wanted at once
+	resting      bool  // the dispatcher pauses
+	wanted       bool  // and somebody has asked for units
 	checkpointed int64 // dispatched, as the last checkpoint says
 	topics       map[string]*topic
 	queueCount   int
