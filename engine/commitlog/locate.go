@@ -36,9 +36,10 @@ func (s *Store) Locate(r PullRequest) (Located, error) {
 }
 
 func (s *Store) locateAll(q *queue, r *PullRequest, result *PullResult) error {
+	first := s.log.First() // what is removed from now on, Lend tells
 	return s.collect(q, r, result, func(offset int64, u consumequeue.Unit) error {
 		place, err := s.placeOf(q, offset, u)
-		if err == nil && place.Physical < s.log.First() {
+		if err == nil && place.Physical < first {
 			err = series.ErrGone
 		}
 		result.places = append(result.places, place)
@@ -48,7 +49,7 @@ func (s *Store) locateAll(q *queue, r *PullRequest, result *PullResult) error {
 
 // placeOf says where a unit leads. It is not believed to lead into the log: its bytes may have rotted.
 func (s *Store) placeOf(q *queue, offset int64, u consumequeue.Unit) (Place, error) {
-	if u.Physical >= s.log.First() && !s.holds(u.Physical, int64(u.Size)) {
+	if !s.holds(u.Physical, int64(u.Size)) && u.Physical >= s.log.First() {
 		return Place{}, fmt.Errorf("message %d of %v has unit %+v, which leads out of the log: %w", offset, q, u, ErrCorrupt)
 	}
 	return Place{Offset: offset, Physical: u.Physical, Size: u.Size}, nil
