@@ -88,16 +88,16 @@ func (s *Store) target(m *message.Message) (*queue, error) {
 // before. After an error it is not stored.
 func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed Placed, ticket commit.Ticket, err error) {
 	for {
-		if err := s.commits.AwaitRoom(); err != nil {
-			return placed, ticket, err
-		}
 		if s.isFull() {
 			s.h.Probe().Mark(host.Event{Name: PointRefused})
 			return placed, ticket, fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
 		}
 		g, ok := s.commits.Enter()
-		if !ok {
-			continue // others have filled it, or it has failed
+		if !ok { // others have filled it, or it has failed
+			if err := s.commits.AwaitRoom(); err != nil {
+				return placed, ticket, err
+			}
+			continue
 		}
 		if len(g.runs) == 0 {
 			s.tail = s.padded(s.tail) // the group before ends with a blank

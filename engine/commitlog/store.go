@@ -226,7 +226,9 @@ func (s *Store) end() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.users--
-	s.moved.Broadcast()
+	if s.closing {
+		s.moved.Broadcast()
+	}
 }
 
 // Close acknowledges what was appended, makes its units durable, and ends the tasks. A store that has failed or cannot do so
