@@ -188,9 +188,9 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult, take func(
 	for i, tag := range r.Tags {
 		hashes[i] = message.TagHash([]byte(tag))
 	}
-	taken := 0
-	for scanned := 0; scanned < s.config.ScanUnitsMax && taken < count; {
-		units, err := q.units.Read(result.Next, min(unitsAtOnce, s.config.ScanUnitsMax-scanned))
+	taken, atOnce := 0, unitsAtFirst
+	for scanned := 0; scanned < s.config.ScanUnitsMax && taken < count; atOnce = min(2*atOnce, unitsAtOnce) {
+		units, err := q.units.Read(result.Next, min(atOnce, s.config.ScanUnitsMax-scanned))
 		if err != nil {
 			return s.unreadable(err)
 		}
@@ -234,8 +234,11 @@ func (s *Store) collect(q *queue, r *PullRequest, result *PullResult, take func(
 	return nil
 }
 
-// unitsAtOnce is how many units are read together.
-const unitsAtOnce = 64
+// So many units are read together: a few, since their messages may be long, then twice as many each time.
+const (
+	unitsAtFirst = 64
+	unitsAtOnce  = 512
+)
 
 // unreadable says of an error of reading units what it means: they count, so they have to be there.
 func (s *Store) unreadable(err error) error {
