@@ -26,7 +26,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Short: "Read what the engine wrote, in words, and check that it is consistent",
 		Long: `Read the files of a bookie, a segment log or a commit log without changing them, verify every checksum, and check one file
 against the other: the mark against the journal, the ledger table against the entry logs, each index against the records it
-points to; cursors of segments against each other and against their indexes; every message of a commit log against its unit in
+points to; cursors of segments against each other, and against their indexes and checkpoints; every message of a commit log against its unit in
 its queue and its entries in the key index.
 
 PATH is a data directory of a segment log (with "mstore" in it) or the directory of one partition; or the directory of a commit

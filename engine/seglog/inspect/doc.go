@@ -6,13 +6,17 @@
 //   - It changes nothing, and needs neither a store nor a lock: it may look at a directory that is in use, or at a copy.
 //   - Every record's checksum is verified, every message decoded, every item of an index compared with the messages that it speaks
 //     of, and every segment with the one before.
-//   - It decodes indexes and topic files as package partition and seglog document them, with code of its own: what they write
+//   - Checkpoints are read run by run, each item compared as those of indexes, and what they promise is looked for in the log.
+//   - A log ends where its index files say, or where the next segment begins: what lies behind that was copied by a start after a
+//     crash and is told as a number, not as a problem.
+//   - It decodes indexes, checkpoints and topic files as package partition and seglog document them, with code of its own: what they write
 //     wrongly and read back wrongly is found here.
 //   - A file that cannot be read is a Problem, not the end.
 //
 // # What it does not promise
 //
-//   - In the newest segment, which has no index files, it cannot tell a torn tail from messages that have rotted; it says so (Doubt).
+//   - In the newest segment, if it has no index files, it cannot tell a torn tail from messages that have rotted behind the last
+//     checkpoint; it says so (Doubt). Nor a last checkpoint that is torn from one that has rotted.
 //     While a store is running its last record may look torn.
 //   - It looks at one data directory, and cannot know what the others hold.
 //

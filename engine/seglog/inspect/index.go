@@ -60,19 +60,8 @@ func readIndex(dir host.Dir, name string, kind uint32) (*index, error) {
 	if x.kind != kind {
 		return nil, fmt.Errorf("header of kind %d, not %d: %w", x.kind, kind, errBadIndex)
 	}
-	for number := 1; len(x.items) < count; number++ {
-		if len(p) < (number+1)*blockBytes {
-			return nil, fmt.Errorf("%d of %d items: %w", len(x.items), count, errBadIndex)
-		}
-		block := p[number*blockBytes:][:blockBytes]
-		n := int(order.Uint32(block[8:]))
-		if order.Uint32(block) != sumOf(block[4:]) || int(order.Uint32(block[4:])) != number || n != min(itemsPerBlock, count-len(x.items)) {
-			return nil, fmt.Errorf("block %d: %w", number, errBadIndex)
-		}
-		for i := range n {
-			at := block[itemsFrom+i*itemBytes:]
-			x.items = append(x.items, item{order.Uint64(at), int64(order.Uint64(at[8:]))})
-		}
+	if x.items, err = itemsOf(p, 1, count); err != nil {
+		return nil, err
 	}
 	for i := 1; i < len(x.items); i++ {
 		if x.items[i].key <= x.items[i-1].key || x.items[i].value <= x.items[i-1].value {
@@ -80,6 +69,26 @@ func readIndex(dir host.Dir, name string, kind uint32) (*index, error) {
 		}
 	}
 	return x, nil
+}
+
+// itemsOf reads so many items of a file, from the block of this number on.
+func itemsOf(p []byte, number, count int) (items []item, err error) {
+	order := binary.BigEndian
+	for ; len(items) < count; number++ {
+		if len(p) < (number+1)*blockBytes {
+			return nil, fmt.Errorf("%d of %d items: %w", len(items), count, errBadIndex)
+		}
+		block := p[number*blockBytes:][:blockBytes]
+		n := int(order.Uint32(block[8:]))
+		if order.Uint32(block) != sumOf(block[4:]) || int(order.Uint32(block[4:])) != number || n != min(itemsPerBlock, count-len(items)) {
+			return nil, fmt.Errorf("block %d: %w", number, errBadIndex)
+		}
+		for i := range n {
+			at := block[itemsFrom+i*itemBytes:]
+			items = append(items, item{order.Uint64(at), int64(order.Uint64(at[8:]))})
+		}
+	}
+	return items, nil
 }
 
 func sumOf(p []byte) uint32 { return crc32.Checksum(p, crc32.MakeTable(crc32.Castagnoli)) }

@@ -21,6 +21,7 @@ const (
 	topicFile     = "topic"
 	topicMagic    = "LAKEBED-TOPIC 1 "
 	lockFile      = "LOCK"
+	probeFile     = "probe"
 	topicBytesMax = 1 << 20
 )
 
@@ -43,6 +44,9 @@ func Volume(root host.Dir) (*Report, error) {
 	}
 	for _, info := range topics {
 		if !info.Dir {
+			if info.Name == probeFile {
+				continue // of a look at the directory that a crash cut short
+			}
 			r.problem(Note, Orphan, info.Name, 0, "a file among the topics")
 			continue
 		}
@@ -171,6 +175,6 @@ func readAll(dir host.Dir, name string, bytesMax int64) ([]byte, error) {
 func parseName(name string) (base message.Cursor, suffix string, ok bool) {
 	digits, rest, _ := strings.Cut(name, ".")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	ok = err == nil && n >= 0 && strconv.FormatInt(n, 10) == digits && slices.Contains([]string{logSuffix, indexSuffix, timesSuffix}, "."+rest)
+	ok = err == nil && n >= 0 && strconv.FormatInt(n, 10) == digits && slices.Contains([]string{logSuffix, indexSuffix, timesSuffix, checkpointSuffix}, "."+rest)
 	return message.Cursor(n), "." + rest, ok
 }

@@ -168,7 +168,8 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 	}{
 		{"a segment in the middle is gone", func(t *testing.T, p string, b []string) { remove(t, p, b[1]+".log", b[1]+".index", b[1]+".timeindex") }, severe, inspect.Gap},
 		{"indexes of a former segment are gone", func(t *testing.T, p string, b []string) { remove(t, p, b[1]+".index") }, severe, inspect.Missing},
-		{"a log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[0]+".log") }, inspect.Note, inspect.Orphan},
+		{"the first log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[0]+".log") }, inspect.Note, inspect.Orphan},
+		{"another log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[len(b)-1]+".log") }, severe, inspect.Missing},
 		{"a sealed log is cut", func(t *testing.T, p string, b []string) { cut(t, filepath.Join(p, b[1]+".log"), 600) }, severe, inspect.IndexMismatch},
 		{"an index of another segment", func(t *testing.T, p string, b []string) {
 			copyFile(t, filepath.Join(p, b[0]+".index"), filepath.Join(p, b[1]+".index"))

@@ -32,7 +32,10 @@ const (
 	Gap           Class = "gap"            // cursors do not run on
 	BadIndex      Class = "bad-index"      // an index file by itself
 	IndexMismatch Class = "index-mismatch" // an index file and its log differ
-	Orphan        Class = "orphan"         // nothing of a segment log's
+	BadCheckpoint Class = "bad-checkpoint" // a file of checkpoints by itself
+	// CheckpointMismatch is a log that has not what its checkpoints promise.
+	CheckpointMismatch Class = "checkpoint-mismatch"
+	Orphan             Class = "orphan" // nothing of a segment log's
 )
 
 // Problem is one thing that is not as it should be.
@@ -68,10 +71,14 @@ type Partition struct {
 type Segment struct {
 	Base    message.Cursor `json:"base"`
 	Next    message.Cursor `json:"next"`
-	Bytes   int64          `json:"bytes"` // whole records
+	Bytes   int64          `json:"bytes"`             // whole records up to its end
+	Behind  int64          `json:"behind,omitempty"`  // bytes of the file behind its end, which a start has copied into the next segment or cut off
+	Durable int64          `json:"durable,omitempty"` // bytes that its checkpoints promise
 	Newest  message.Time   `json:"newest"`
-	Sealed  bool           `json:"sealed"` // it has index files
-	Items   int            `json:"items"`  // of its indexes together
+	Sealed  bool           `json:"sealed"`         // it has index files
+	Full    bool           `json:"full,omitempty"` // it has none yet, and another segment follows
+	Lost    bool           `json:"lost,omitempty"` // its log is missing
+	Items   int            `json:"items"`          // of its indexes together
 	Fillers int            `json:"fillers"`
 }
 
@@ -115,11 +122,7 @@ func (r *Report) Text(w io.Writer) error {
 	for _, topic := range r.Topics {
 		for _, p := range topic.Partitions {
 			for _, s := range p.Segments {
-				state := "open"
-				if s.Sealed {
-					state = fmt.Sprintf("sealed, %d items", s.Items)
-				}
-				fmt.Fprintf(t, "%s\t%d\t%d to %d\t%d\t%d\t%s\n", topic.Name, p.Number, s.Base, s.Next, s.Bytes, s.Newest, state)
+				fmt.Fprintf(t, "%s\t%d\t%d to %d\t%d\t%d\t%s\n", topic.Name, p.Number, s.Base, s.Next, s.Bytes, s.Newest, s.state())
 			}
 		}
 	}
@@ -127,4 +130,19 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
 	}
 	return t.Flush()
+}
+
+// state says in words what a segment is.
+func (s *Segment) state() string {
+	switch {
+	case s.Lost:
+		return "its log is missing"
+	case s.Sealed:
+		return fmt.Sprintf("sealed, %d items", s.Items)
+	case s.Full:
+		return "full, not sealed yet"
+	case s.Durable > 0:
+		return fmt.Sprintf("open, %d bytes in checkpoints", s.Durable)
+	}
+	return "open"
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +15,22 @@ const (
 	logSuffix   = ".log"
 	indexSuffix = ".index"
 	timesSuffix = ".timeindex"
+
+	checkpointSuffix = ".checkpoint"
 )
 
 // found is what there is of a segment.
 type found struct {
-	base              message.Cursor
-	log, index, times bool
+	base                          message.Cursor
+	log, index, times, checkpoint bool
+	limit                         message.Cursor // base of the next one; noLimit: it is the newest
+	sealedAfter                   bool           // a later one is sealed
 }
+
+func (f *found) sealed() bool { return f.index && f.times }
+
+// noLimit is that of the newest segment.
+const noLimit = message.Cursor(math.MaxInt64)
 
 // partition inspects the segments of a partition, the oldest first.
 func (r *Report) partition(name string, number int, dir host.Dir) Partition {
@@ -30,6 +40,18 @@ func (r *Report) partition(name string, number int, dir host.Dir) Partition {
 		r.problem(Damage, Unreadable, name, 0, "%v", err)
 		return p
 	}
+	for _, f := range r.segmentsAmong(name, infos) {
+		s := r.segment(name, dir, f)
+		if n := len(p.Segments); n > 0 && p.Segments[n-1].Next != f.base {
+			r.problem(Damage, Gap, name+"/"+fileName(f.base, logSuffix), 0, "cursor %d follows on %d", f.base, p.Segments[n-1].Next)
+		}
+		p.Segments = append(p.Segments, s)
+	}
+	return p
+}
+
+// segmentsAmong sorts the files of a partition by segments. What is left of segments that retention removes is no segment.
+func (r *Report) segmentsAmong(name string, infos []host.Info) []*found {
 	files := map[message.Cursor]*found{}
 	for _, info := range infos {
 		base, suffix, ok := parseName(info.Name)
@@ -40,7 +62,7 @@ func (r *Report) partition(name string, number int, dir host.Dir) Partition {
 			continue
 		}
 		if files[base] == nil {
-			files[base] = &found{base: base}
+			files[base] = &found{base: base, limit: noLimit}
 		}
 		switch suffix {
 		case logSuffix:
@@ -49,36 +71,64 @@ func (r *Report) partition(name string, number int, dir host.Dir) Partition {
 			files[base].index = true
 		case timesSuffix:
 			files[base].times = true
+		case checkpointSuffix:
+			files[base].checkpoint = true
 		}
 	}
-	bases := host.SortedKeys(files)
-	for i, base := range bases {
-		f := files[base]
-		if !f.log {
-			r.problem(Note, Orphan, name+"/"+strconv.FormatInt(int64(base), 10), 0, "index files without a log: its removal was not completed")
-			continue
+	var all []*found
+	for _, base := range host.SortedKeys(files) {
+		if f := files[base]; f.log || len(all) > 0 {
+			all = append(all, f)
+		} else {
+			r.problem(Note, Orphan, name+"/"+strconv.FormatInt(int64(base), 10), 0, "files without a log, before all logs: the removal of a segment was not completed")
 		}
-		s := r.segment(name, dir, f, i == len(bases)-1)
-		if n := len(p.Segments); n > 0 && p.Segments[n-1].Next != base {
-			r.problem(Damage, Gap, name+"/"+fileName(base, logSuffix), 0, "cursor %d follows on %d", base, p.Segments[n-1].Next)
-		}
-		p.Segments = append(p.Segments, s)
 	}
-	return p
+	for i := len(all) - 2; i >= 0; i-- {
+		all[i].limit, all[i].sealedAfter = all[i+1].base, all[i+1].sealedAfter || all[i+1].sealed()
+	}
+	return all
 }
 
 func fileName(base message.Cursor, suffix string) string {
 	return strconv.FormatInt(int64(base), 10) + suffix
 }
 
-// segment inspects one segment. Only the newest may lack index files.
-func (r *Report) segment(name string, dir host.Dir, f *found, newest bool) Segment {
-	s := Segment{Base: f.base, Next: f.base, Sealed: f.index && f.times}
+// segment inspects one segment.
+func (r *Report) segment(name string, dir host.Dir, f *found) Segment {
+	s := Segment{Base: f.base, Next: f.base, Sealed: f.sealed(), Lost: !f.log}
+	s.Full = !s.Sealed && f.limit != noLimit
 	file := name + "/" + fileName(f.base, logSuffix)
-	if !newest && !s.Sealed {
-		r.problem(Damage, Missing, file, 0, "index files are missing, and it is not the newest segment")
+	switch {
+	case s.Sealed:
+	case f.sealedAfter: // one after the other, the oldest first
+		r.problem(Damage, Missing, file, 0, "index files are missing, and a later segment has its own")
+	case f.index != f.times:
+		r.problem(Doubt, Missing, file, 0, "one of its two index files is missing: a stop came while it was sealed, or the file is lost")
 	}
-	var indexes []*index
+	l := &log{s: &s, file: file, limit: f.limit, end: math.MaxInt64, indexes: r.indexes(name, dir, f, &s)}
+	if f.checkpoint {
+		if s.Sealed {
+			r.problem(Note, Orphan, name+"/"+fileName(f.base, checkpointSuffix), 0, "checkpoints of a segment that is sealed: a stop came before they were removed")
+		}
+		l.checkpoints = r.checkpoints(name, dir, f.base)
+	}
+	if s.Lost {
+		r.lost(l)
+		return s
+	}
+	l.setEnd()
+	r.scan(l, dir)
+	for _, x := range l.indexes {
+		x.compare(r, &s)
+	}
+	if l.checkpoints != nil {
+		l.checkpoints.compare(r, &s)
+	}
+	return s
+}
+
+// indexes reads the index files of a segment, and reports what is wrong with each by itself.
+func (r *Report) indexes(name string, dir host.Dir, f *found, s *Segment) (all []*index) {
 	for _, kind := range []struct {
 		there  bool
 		suffix string
@@ -97,66 +147,120 @@ func (r *Report) segment(name string, dir host.Dir, f *found, newest bool) Segme
 		default:
 			x.file = own
 			s.Items += len(x.items)
-			indexes = append(indexes, x)
+			all = append(all, x)
 		}
 	}
-	r.scan(&s, dir, file, indexes)
-	for _, x := range indexes {
-		x.compare(r, &s)
-	}
-	return s
+	return all
 }
 
-// scan reads a log from its beginning to the first byte that is no record, and compares the indexes with it on the way.
-func (r *Report) scan(s *Segment, dir host.Dir, file string, indexes []*index) {
+// lost reports a segment of which all is there but its log.
+func (r *Report) lost(l *log) {
+	for _, x := range l.indexes {
+		l.s.Next = max(l.s.Next, x.next)
+	}
+	if c := l.checkpoints; c != nil && len(c.runs) > 0 {
+		l.s.Next = max(l.s.Next, c.runs[len(c.runs)-1].next)
+	}
+	r.problem(Damage, Missing, l.file, 0, "the log is missing, and other files of its segment are there; they tell of messages %d to %d", l.s.Base, l.s.Next)
+}
+
+// log is a segment's log while it is read, with what speaks of it.
+type log struct {
+	s           *Segment
+	file        string
+	limit       message.Cursor // messages from here on are those of the next segment
+	end         int64          // nothing of the file behind this counts, as both index files say
+	indexes     []*index
+	checkpoints *checkpoints // nil: there are none
+}
+
+// setEnd believes index files where their segment ends if there are both, of this segment, and they say the same: the file
+// may hold more, which a start has copied into the next segment.
+func (l *log) setEnd() {
+	if len(l.indexes) == 2 && l.indexes[0].base == l.s.Base && l.indexes[1].base == l.s.Base &&
+		l.indexes[0].logBytes == l.indexes[1].logBytes && l.indexes[0].next == l.indexes[1].next {
+		l.end = l.indexes[0].logBytes
+	}
+}
+
+// goesOn reports whether a segment has more behind this place of its log: where it ends says the index, a checkpoint or, at
+// the latest, the next segment.
+func (l *log) goesOn(at int64) bool {
+	return l.end < math.MaxInt64 || l.s.Next < l.limit || at < l.checkpoints.durable()
+}
+
+// scan reads a log from its beginning to its end or to the first byte that is no record, and compares what speaks of it on
+// the way.
+func (r *Report) scan(l *log, dir host.Dir) {
+	s := l.s
 	f, err := dir.Open(fileName(s.Base, logSuffix))
 	if err != nil {
-		r.problem(Damage, Unreadable, file, 0, "%v", err)
+		r.problem(Damage, Unreadable, l.file, 0, "%v", err)
 		return
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	in := reader{f: f}
 	if in.size, err = f.Size(); err != nil {
-		r.problem(Damage, Unreadable, file, 0, "%v", err)
+		r.problem(Damage, Unreadable, l.file, 0, "%v", err)
 		return
 	}
-	severity, class := Doubt, TornTail
-	if s.Sealed {
-		severity, class = Damage, Rot
-	}
-	for in.at < in.size {
+	for in.at < min(in.size, l.end) && l.goesOn(in.at) {
 		record, size, err := in.record()
 		if err != nil {
-			if errors.Is(err, message.ErrCorrupt) {
-				r.problem(severity, class, file, in.at, "no whole record: %v; %d bytes of the file are behind it", err, in.size-in.at)
-			} else {
-				r.problem(Damage, Unreadable, file, in.at, "%v", err)
-			}
+			r.notWhole(l, &in, err)
 			return
 		}
 		if record.Cursor != s.Next {
-			r.problem(Damage, Gap, file, in.at, "a record of cursor %d, where %d is next", record.Cursor, s.Next)
+			r.problem(Damage, Gap, l.file, in.at, "a record of cursor %d, where %d is next", record.Cursor, s.Next)
 			return
 		}
 		if record.Filler {
 			s.Fillers++
-		} else if !r.message(s, file, in.at, record, indexes) {
+		} else if !r.message(l, in.at, record) {
 			return
 		}
 		in.at += size
 		s.Bytes = in.at
+		if l.checkpoints != nil {
+			l.checkpoints.meet(r, s)
+		}
+	}
+	s.Behind = in.size - in.at
+	if l.limit == noLimit && s.Behind > 0 { // of the newest nothing was copied
+		if record, _, err := in.record(); err == nil && record.Cursor == s.Next && !record.Filler {
+			r.problem(Damage, IndexMismatch, l.file, in.at, "message %d lies behind the end of which its index files tell, and no segment follows", s.Next)
+		}
 	}
 }
 
+// notWhole reports bytes that are no record. In the newest segment, which is not sealed, behind its checkpoints, a crash may
+// have left them.
+func (r *Report) notWhole(l *log, in *reader, err error) {
+	if !errors.Is(err, message.ErrCorrupt) {
+		r.problem(Damage, Unreadable, l.file, in.at, "%v", err)
+		return
+	}
+	severity, class := Damage, Rot
+	if !l.s.Sealed && l.limit == noLimit && in.at >= l.checkpoints.durable() {
+		severity, class = Doubt, TornTail
+	}
+	r.problem(severity, class, l.file, in.at, "no whole record: %v; %d bytes of the file are behind it", err, in.size-in.at)
+}
+
 // message takes up one message.
-func (r *Report) message(s *Segment, file string, at int64, record message.Record, indexes []*index) bool {
+func (r *Report) message(l *log, at int64, record message.Record) bool {
+	s := l.s
 	time, err := message.NewestTime(record.Payload)
 	if err != nil {
-		r.problem(Damage, BadMessage, file, at, "message %d: %v", record.Cursor, err)
+		r.problem(Damage, BadMessage, l.file, at, "message %d: %v", record.Cursor, err)
 		return false
 	}
-	for _, x := range indexes {
+	for _, x := range l.indexes {
 		x.meet(r, record.Cursor, at, s.Newest)
+	}
+	if c := l.checkpoints; c != nil {
+		c.index.meet(r, record.Cursor, at, s.Newest)
+		c.times.meet(r, record.Cursor, at, s.Newest)
 	}
 	s.Newest = max(s.Newest, time)
 	s.Next++
