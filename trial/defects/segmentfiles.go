@@ -39,7 +39,7 @@ func segmentFileDefects() []Defect {
 			Mechanism: "retention has removed all other segments, whose next cursor only the empty log's name tells; or the log cannot be made, since it is there",
 			UnitTest:  "a test that restarts after everything was removed sees it",
 			Edits: []Edit{{
-				File: recoverFile, Function: "Partition.tidy", Original: "suffix == logSuffix", Result: "bool",
+				File: partitionFolder + "listing.go", Function: "Partition.tidy", Original: "suffix == logSuffix", Result: "bool",
 				Replacement: "return suffix == logSuffix && e.Size > 0",
 			}},
 			Scenario: inSegments, Checkers: append(segmentLosses(), checkerEjection),
@@ -51,7 +51,6 @@ func segmentFileDefects() []Defect {
 			UnitTest:  "nothing: needs a power cut",
 			Edits: []Edit{
 				{File: partitionFolder + "seal.go", Function: "Partition.finish", Original: "p.syncBase(s.base)", Result: "error", Replacement: "return nil"},
-				{File: recoverFile, Function: "Partition.load", Original: "err != nil || size < index.logBytes", Result: "bool", Replacement: "return err != nil"},
 			},
 			Scenario: inSegments, Checkers: segmentLosses(),
 		},

@@ -187,9 +187,9 @@ func (p *Partition) checkpointFile(base Cursor, fresh bool) (*openfiles.Handle, 
 	})
 }
 
-// covered returns what a segment's checkpoints say is durable of its log, with the indexes of that. It is believed only if
-// the log is as long, and if its records from the last index item on end exactly there: a log that was cut, or copied at
-// another time than its checkpoints, does not pass. Nil: nothing is known.
+// covered returns what a segment's checkpoints say is durable of its log, with the indexes of that. It is looked whether the
+// log is as long, and whether its records from the last index item on end exactly there: of a log that was cut, or copied at
+// another time than its checkpoints, what is missing is told. Nil: nothing is known.
 func (p *Partition) covered(base Cursor) (*segment, error) {
 	content, err := p.readCheckpoints(base)
 	if err != nil || content == nil {
@@ -200,17 +200,10 @@ func (p *Partition) covered(base Cursor) (*segment, error) {
 	if s == nil {
 		return nil, nil // the first one was under way
 	}
-	f, err := p.file(base, logSuffix)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Release()
-	err = p.verify(f, s)
+	err = p.verify(s)
 	if errors.Is(err, ErrCorrupt) {
-		p.h.Probe().Mark(host.Event{Name: PointCheckpointUnusable, A: int64(base), B: s.bytes})
-		p.h.Log(host.Error, "a log is not what its checkpoint says: it is read from its beginning, and messages may be missing",
-			host.F("partition", p.place.Name), host.F("segment", int64(base)), host.F("durable", s.bytes), host.F("why", err))
-		return nil, nil
+		p.tellMissing(base, s.next, fmt.Errorf("its checkpoint says that %d bytes are durable: %w", s.bytes, err))
+		return s, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare the log with its checkpoint: %w", err)
@@ -242,7 +235,12 @@ func (p *Partition) readCheckpoints(base Cursor) ([]byte, error) {
 }
 
 // verify looks whether a log has what is said of it.
-func (p *Partition) verify(f host.File, s *segment) error {
+func (p *Partition) verify(s *segment) error {
+	f, err := p.logOf(s.base)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
 	size, err := f.Size()
 	if err != nil {
 		return err

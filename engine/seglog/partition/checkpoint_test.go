@@ -107,44 +107,6 @@ func TestAStartReadsWhatNoCheckpointCovers(t *testing.T) {
 	}
 }
 
-// TestACheckpointIsBelievedOnlyOfItsLog: a log that is shorter than its checkpoint says, or that has other bytes where the
-// checkpoint ends, is read from its beginning; what is whole of it is served, and nothing else.
-func TestACheckpointIsBelievedOnlyOfItsLog(t *testing.T) {
-	const appends = 60
-	damage := func(change func(f host.File, size int64) error) func(dir host.Dir) error {
-		return func(dir host.Dir) error {
-			f, err := dir.Open("0.log")
-			if err != nil {
-				return err
-			}
-			size, err := f.Size()
-			return errors.Join(err, change(f, size), f.Sync(), f.Close())
-		}
-	}
-	for name, between := range map[string]func(dir host.Dir) error{
-		"copied before its end was there": damage(func(f host.File, size int64) error { return f.Truncate(size / 2) }),
-		"zeros where it was not copied": damage(func(f host.File, size int64) error {
-			return host.WriteFullAt(f, make([]byte, size-size/2), size/2)
-		}),
-	} {
-		n, _ := crashed(t, unsealedConfig(), appends, between, func(l *log, life *life) error {
-			_, payloads, err := read(life.p)
-			if err != nil || len(payloads) < appends/3 || len(payloads) > appends*2/3 {
-				return fmt.Errorf("%s: %d messages are there: %w", name, len(payloads), err)
-			}
-			for i, payload := range payloads {
-				if string(payload) != string(l.all[i].payload) {
-					return fmt.Errorf("%s: cursor %d holds something else", name, i)
-				}
-			}
-			return nil
-		})
-		if n.Visits(partition.PointCheckpointUnusable) != 1 {
-			t.Errorf("%s: the checkpoint was believed", name)
-		}
-	}
-}
-
 // TestADamagedCheckpointCostsAScan: whatever byte of it rots, all messages are there.
 func TestADamagedCheckpointCostsAScan(t *testing.T) {
 	const appends = 40
@@ -163,7 +125,7 @@ func TestADamagedCheckpointCostsAScan(t *testing.T) {
 			return errors.Join(host.WriteFullAt(f, one, at), f.Sync(), f.Close())
 		}, func(l *log, life *life) error { return l.check(life.p) })
 		used += n.Visits(partition.PointCheckpointUsed)
-		if n.Visits(partition.PointCheckpointUnusable)+n.Visits(partition.PointTornTail) > 0 {
+		if n.Visits(partition.PointMessagesMissing)+n.Visits(partition.PointTornTail) > 0 {
 			t.Errorf("byte %d: the log was called damaged", at)
 		}
 	}

@@ -170,7 +170,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v: %v", c, err)
 				}
-				if n.Visits(partition.PointCheckpointUnusable)+n.Visits(partition.PointIndexUnusable)+n.Visits(partition.PointGap) > 0 {
+				if n.Visits(partition.PointMessagesMissing)+n.Visits(partition.PointIndexUnusable)+n.Visits(partition.PointGap) > 0 {
 					t.Fatalf("%v: a segment was not what its index or its checkpoint said", c)
 				}
 				torn += n.Visits(partition.PointTornTail)

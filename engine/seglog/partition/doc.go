@@ -17,8 +17,8 @@
 //
 // # What it does not promise
 //
-//   - It has one copy. Bytes that rot are found out, and answered with ErrCorrupt; in the last segment, behind its last
-//     checkpoint, they cannot be told from a torn tail, and are cut.
+//   - It has one copy. Bytes that rot, and logs that are cut or gone, are found out, and answered with ErrCorrupt; in the last
+//     segment, if it is not sealed, behind its last checkpoint, they cannot be told from a torn tail, and are cut.
 //   - A device that spoils bytes of a sector besides those that are written (no "power-safe overwrite") can take the
 //     acknowledged messages that share a sector with the next ones. Config.PadBytes pads each group to whole sectors against
 //     that, of 512 bytes by default; without padding, or on a device with larger sectors, nothing is promised of such a crash.
@@ -77,12 +77,16 @@
 //
 // # After a crash
 //
-// A segment whose index files are good and whose log is as long as they say is taken as it is. Of others, what a checkpoint
-// covers is: a checkpoint is written only of what was synced before, so that what it says is true whether the crash left it
-// or not. Yet a directory may have been copied file by file, or restored in part. So the log must be as long as the
-// checkpoint says, and its records from the last index item on must end exactly there; else the whole log is read, as without
-// a checkpoint, and that is logged as an error. A sync that lied (a device that drops its cache) is not found out
-// by that if the lost bytes lie before the last item; as in a sealed segment the reads that meet them say ErrCorrupt.
+// A segment whose index files are good is taken as it is. Of others, what a checkpoint covers is: a checkpoint is written only
+// of what was synced before, so that what it says is true whether the crash left it or not.
+//
+// Yet a file may have been cut, or be lost, or a directory was copied file by file, or restored in part. So it is looked whether
+// a sealed log is as long as its index files say, or as the one of them that is whole says; and whether one with checkpoints is as
+// long as the last of them says, with records from the last index item on that end exactly there. What is missing is told: in the
+// log, and by reads, which answer ErrCorrupt; also of a log that is gone while other files of its segment are there, and of one that
+// ends before the next segment begins. The segment ends where those files say, and no cursor is given twice. A sync that lied (a
+// device that drops its cache) is not found out by that if the lost bytes lie before the last item of a checkpoint, or if the file is
+// as long as it should be; the reads that meet them say ErrCorrupt.
 //
 // The rest of a full log is read up to the first cursor of the next one. The rest of the newest log is read, and what is whole
 // of it is written to a new file, synced, and renamed: it becomes a segment of its own, named by its first cursor, which takes

@@ -327,6 +327,15 @@ func (p *Partition) file(base Cursor, suffix string) (*openfiles.Handle, error) 
 	return f, err
 }
 
+// logOf is the log of a segment that is in sight. One that is missing is damage: retention takes segments out of sight first.
+func (p *Partition) logOf(base Cursor) (*openfiles.Handle, error) {
+	f, err := p.file(base, logSuffix)
+	if errors.Is(err, host.ErrNotExist) {
+		err = fmt.Errorf("log %d is missing: %w", base, ErrCorrupt)
+	}
+	return f, err
+}
+
 // Stop refuses what is not begun, and wakes those who wait for messages. It does not wait. Close follows.
 func (p *Partition) Stop() {
 	p.mutex.Lock()

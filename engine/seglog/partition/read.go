@@ -65,7 +65,7 @@ func (p *Partition) read(from Cursor, limits Limits) (Batch, error) {
 	if err := p.searchIndex(&at, from); err != nil {
 		return Batch{}, err
 	}
-	f, err := p.file(at.segment.base, logSuffix)
+	f, err := p.logOf(at.segment.base)
 	if err != nil {
 		return Batch{}, err
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"strings"
 
 	"lakebed/engine/host"
 	"lakebed/engine/seglog/message"
@@ -15,24 +13,21 @@ import (
 // copyBytes is how much of a log is written at once while it is copied.
 const copyBytes = 256 << 10
 
-// listing is what lies in the directory.
-type listing struct {
-	logs        []Cursor
-	checkpoints []Cursor
-}
-
 // recover makes the directory what it would be after a clean stop, but for index files that the settling task is to write, and
 // returns its segments. With an error it returns those that came before.
 func (p *Partition) recover() ([]*segment, error) {
 	there, err := p.tidy()
+	if err == nil {
+		err = p.dropNameless(&there)
+	}
 	if err != nil {
 		return nil, err
 	}
 	var segments []*segment
-	for i, base := range there.logs {
+	for i, base := range there.segments {
 		limit := noLimit
-		if i+1 < len(there.logs) {
-			limit = there.logs[i+1]
+		if i+1 < len(there.segments) {
+			limit = there.segments[i+1]
 		}
 		more, err := p.take(base, limit, &there)
 		if err != nil {
@@ -55,86 +50,76 @@ const noLimit = Cursor(math.MaxInt64)
 
 // take returns the segment of a log, of which the newest may become two. The messages from limit on are those of the next log.
 func (p *Partition) take(base, limit Cursor, there *listing) ([]*segment, error) {
-	s, err := p.load(base)
+	lost := !has(there.logs, base)
+	s, said, err := p.load(base)
+	if err == nil && lost {
+		err = p.markLost(base)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return p.mend(base, limit)
+		return p.mend(base, limit, said, lost)
 	}
-	if _, left := slices.BinarySearch(there.checkpoints, base); left {
+	if has(there.checkpoints, base) {
 		err = p.dropCheckpoints(base) // a crash came between the two steps of sealing
 	}
 	return []*segment{s}, err
 }
 
-// tidy removes what a crash left unfinished, and files without a log. It returns the others in order.
-func (p *Partition) tidy() (there listing, err error) {
-	entries, err := p.place.Dir.List()
+// load returns a segment that was sealed, as its index files say, also if its log is not as long any more: what was in it is
+// missing then, and reads say so. Nil: it was not sealed, or an index file cannot be used; said is what the other one says.
+func (p *Partition) load(base Cursor) (s *segment, said *indexHeader, err error) {
+	index, err := p.loadHeader(base, indexSuffix, kindIndex)
 	if err != nil {
-		return there, fmt.Errorf("list: %w", err)
+		return nil, nil, err
 	}
-	for _, e := range entries {
-		base, suffix, ok := parseName(e.Name)
-		switch {
-		case !ok || e.Dir:
-		case suffix == logSuffix:
-			there.logs = append(there.logs, base)
-		case suffix == checkpointSuffix:
-			there.checkpoints = append(there.checkpoints, base)
-		}
-	}
-	slices.Sort(there.logs) // as numbers: the names are not padded
-	slices.Sort(there.checkpoints)
-	for _, e := range entries {
-		name, unfinished := strings.CutSuffix(e.Name, host.UnfinishedSuffix)
-		base, suffix, ok := parseName(name)
-		if !ok || e.Dir {
-			continue // not ours
-		}
-		_, hasLog := slices.BinarySearch(there.logs, base)
-		orphan := (suffix == indexSuffix || suffix == timesSuffix || suffix == checkpointSuffix) && !hasLog
-		if unfinished || orphan {
-			if err := p.place.Dir.Remove(e.Name); err != nil {
-				return there, fmt.Errorf("remove %s: %w", e.Name, err)
-			}
-		}
-	}
-	return there, nil
-}
-
-// load returns a segment that was sealed. Nil: it was not, or its index files cannot be used.
-func (p *Partition) load(base Cursor) (*segment, error) {
-	index, err := p.loadHeader(base, indexSuffix)
-	if err != nil || index == nil {
-		return nil, err
-	}
-	times, err := p.loadHeader(base, timesSuffix)
-	if err != nil || times == nil {
-		return nil, err
-	}
-	agree := index.kind == kindIndex && times.kind == kindTimes && index.base == base && times.base == base &&
-		index.next == times.next && index.logBytes == times.logBytes && index.newest == times.newest
-	if !agree {
-		return nil, nil
-	}
-	f, err := p.file(base, logSuffix)
+	times, err := p.loadHeader(base, timesSuffix, kindTimes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer f.Release()
-	size, err := f.Size()
-	if err != nil || size < index.logBytes {
-		return nil, err
+	if index == nil {
+		return nil, times, nil
+	}
+	if times == nil || index.next != times.next || index.logBytes != times.logBytes || index.newest != times.newest {
+		return nil, index, nil
+	}
+	size, err := p.logSize(base)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size < index.logBytes {
+		p.tellMissing(base, index.next, fmt.Errorf("its log has %d bytes of %d: %w", size, index.logBytes, ErrCorrupt))
 	}
 	return &segment{
 		base: base, next: index.next, bytes: index.logBytes, newest: index.newest, sealed: true,
 		indexItems: index.items, timesItems: times.items,
-	}, nil
+	}, nil, nil
+}
+
+// logSize is the length of a log, zero if it is lost.
+func (p *Partition) logSize(base Cursor) (int64, error) {
+	f, err := p.file(base, logSuffix)
+	if errors.Is(err, host.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Release()
+	return f.Size()
+}
+
+// tellMissing tells that a log is not what other files of its segment say was durable. Its segment ends where they say all the
+// same: reads of what is missing are answered with ErrCorrupt, and no cursor is given twice.
+func (p *Partition) tellMissing(base, next Cursor, why error) {
+	p.h.Probe().Mark(host.Event{Name: PointMessagesMissing, A: int64(base), B: int64(next)})
+	p.h.Log(host.Error, "messages that were durable are missing or damaged", host.F("partition", p.place.Name),
+		host.F("segment", int64(base)), host.F("next", int64(next)), host.F("why", why))
 }
 
 // loadHeader returns the header of an index file. Nil: there is none that can be used.
-func (p *Partition) loadHeader(base Cursor, suffix string) (*indexHeader, error) {
+func (p *Partition) loadHeader(base Cursor, suffix string, kind indexKind) (*indexHeader, error) {
 	f, err := p.file(base, suffix)
 	if errors.Is(err, host.ErrNotExist) {
 		return nil, nil
@@ -146,16 +131,20 @@ func (p *Partition) loadHeader(base Cursor, suffix string) (*indexHeader, error)
 	block := p.h.Memory().Get(blockBytes)
 	defer p.h.Memory().Put(block)
 	h, err := readHeader(f, block)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, ErrCorrupt) || err == nil && (h.kind != kind || h.base != base) {
 		return nil, nil
 	}
-	return &h, err
+	if err != nil {
+		return nil, err
+	}
+	return &h, nil
 }
 
-// mend makes segments of a log that has no index files. What its checkpoints cover is taken as it is. Of the rest of the newest
-// one it keeps what is whole, and copies it into a log of its own: it may be in the page cache only, and count as synced.
-// An older log was synced before the next was made.
-func (p *Partition) mend(base, limit Cursor) ([]*segment, error) {
+// mend makes segments of a log that has no index files, or none that can be used. What its checkpoints cover is taken as it
+// is. Of the rest of the newest one it keeps what is whole, and copies it into a log of its own: it may be in the page cache
+// only, and count as synced. An older log was synced before the next was made, and so was one of which an index file says
+// something.
+func (p *Partition) mend(base, limit Cursor, said *indexHeader, lost bool) ([]*segment, error) {
 	known, err := p.covered(base)
 	if err != nil {
 		return nil, err
@@ -163,23 +152,30 @@ func (p *Partition) mend(base, limit Cursor) ([]*segment, error) {
 	if known == nil {
 		known = &segment{base: base, next: base}
 	}
+	known.full = true
+	if said != nil {
+		limit = min(limit, said.next)
+	}
 	const filesAtOnce = 2 // the log and its copy: two places at once, since who holds one must not wait for another
 	if err := p.place.Files.Reserve(filesAtOnce); err != nil {
 		return nil, err
 	}
 	defer p.place.Files.Give(filesAtOnce)
-	known.full = true
-	if limit == noLimit {
+	if limit == noLimit && !lost {
 		return p.salvage(known)
 	}
 	p.h.Probe().Mark(host.Event{Name: PointMissingIndex, A: int64(base)})
-	if known.next < limit {
+	if known.next < limit && !lost {
 		err = p.scan(known, limit, func(r found, at Time) error {
 			known.take(&r, 0, at, p.config.IndexBytes)
 			return nil
 		})
 	}
 	known.addTime()
+	if said != nil && known.next < said.next {
+		p.tellMissing(base, said.next, fmt.Errorf("it ends at cursor %d: %w", known.next, ErrCorrupt))
+		known.next, known.bytes, known.newest = said.next, max(known.bytes, said.logBytes), max(known.newest, said.newest)
+	}
 	return []*segment{known}, err
 }
 

@@ -42,9 +42,12 @@ func (p *Partition) seal(s *segment) error {
 }
 
 // dropCheckpoints removes the checkpoints of a sealed segment. It need not be durable: they are not asked for any more.
-func (p *Partition) dropCheckpoints(base Cursor) error {
-	p.forgetFile(base, checkpointSuffix)
-	name := fileName(base, checkpointSuffix)
+func (p *Partition) dropCheckpoints(base Cursor) error { return p.drop(base, checkpointSuffix) }
+
+// drop removes a file of a segment, if it is there.
+func (p *Partition) drop(base Cursor, suffix string) error {
+	p.forgetFile(base, suffix)
+	name := fileName(base, suffix)
 	if err := p.place.Dir.Remove(name); err != nil && !errors.Is(err, host.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}

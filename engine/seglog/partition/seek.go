@@ -46,7 +46,7 @@ func (p *Partition) seek(t Time) (Cursor, error) {
 			return base, err
 		}
 	}
-	f, err := p.file(base, logSuffix)
+	f, err := p.logOf(base)
 	if err != nil {
 		return base, err
 	}
