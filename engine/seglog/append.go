@@ -87,7 +87,7 @@ func (s *Store) writable(m *member) (*partition.Partition, error) {
 // appendAnywhere lets the partitions in service take turns, until one does not refuse, each asked once. Only a refusal lets
 // another one be tried: what may have been stored must not be stored twice.
 func (s *Store) appendAnywhere(t *topic, messages []partition.Message) (Placed, error) {
-	err := ErrNoDirectory
+	err := error(nil)
 	for asked := range t.members {
 		m, log := s.takeTurn(t)
 		if m == nil {
@@ -102,7 +102,33 @@ func (s *Store) appendAnywhere(t *topic, messages []partition.Message) (Placed, 
 		}
 		err = refused
 	}
+	if err == nil {
+		err = s.noDirectory(t)
+	}
 	return Placed{}, fmt.Errorf("topic %s: %w", t.name, err)
+}
+
+// noDirectory is why none of a topic's directories takes appends.
+func (s *Store) noDirectory(t *topic) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	var volumes []*volume
+	for _, m := range t.members {
+		volumes = append(volumes, m.volume)
+	}
+	return noneOf(volumes)
+}
+
+// noneOf is why none of these directories is in service: they are full, if all of them are. The store's mutex is held.
+func noneOf(volumes []*volume) error {
+	full := host.ErrNoSpace
+	for _, v := range volumes {
+		if !errors.Is(v.ejected, host.ErrNoSpace) {
+			return ErrNoDirectory
+		}
+		full = v.ejected
+	}
+	return fmt.Errorf("%w: %w", ErrNoDirectory, full)
 }
 
 // takeTurn returns the next of a topic's partitions that is in service, or nil.

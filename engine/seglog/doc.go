@@ -12,6 +12,8 @@
 //   - A directory that hangs keeps nobody for longer than CommitPatience, where there are several. With one (or where
 //     Partition.Committer is partition.ByAppender) an appender that found nobody before it commits itself, and hangs too:
 //     one for each partition at most.
+//   - A directory that is full, also at the start, is opened, read, and freed by retention. What there is no room for is not stored,
+//     and its append says so (host.ErrNoSpace); so do balanced appends when all directories are full.
 //   - An append that may have been stored is never tried elsewhere: its answer is ErrOutcomeUnknown. Any other error says
 //     that nothing was stored.
 //   - Messages whose time is older than the topic's retention go, 3 days by default, segment by segment; so do the oldest

@@ -74,7 +74,11 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 		if v.dir == nil {
 			continue
 		}
-		if err := s.discover(v); err != nil {
+		err := s.discover(v)
+		if err == nil {
+			err = v.checkSpace() // what is there is read and removed; before the first append, not after it
+		}
+		if err != nil {
 			v.eject(err)
 		}
 	}

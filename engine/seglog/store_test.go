@@ -141,7 +141,12 @@ func TestABadDirectoryIsEjectedAndComesBack(t *testing.T) {
 					return err
 				}
 				b.faults["disk1"] = effect
-				if _, err := s.Append(topic, 1, payload(now(h), "unknown")); !errors.Is(err, seglog.ErrOutcomeUnknown) {
+				first, want := "unknown", seglog.ErrOutcomeUnknown
+				if name == "full" { // what was written of it is cut off again
+					first, want = "refused", host.ErrNoSpace
+				}
+				_, err := s.Append(topic, 1, payload(now(h), first))
+				if !errors.Is(err, want) || errors.Is(err, seglog.ErrOutcomeUnknown) != (first == "unknown") {
 					return fmt.Errorf("an append to it: %w", err)
 				}
 				if why := s.Ejected()["disk1"]; why == nil || len(s.Ejected()) != 1 {
@@ -509,9 +514,9 @@ func TestAFullDirectoryIsEjectedBeforeItFails(t *testing.T) {
 	})
 }
 
-// TestRetentionFreesADirectoryThatCannotBeOpened: to settle the newest segment takes room for a copy, and where there is none
-// only the old segments can give it.
-func TestRetentionFreesADirectoryThatCannotBeOpened(t *testing.T) {
+// TestAFullDirectoryIsReadAndFreed: to settle the newest segment takes room for a copy. Where there is none it is read where it
+// lies; appends are refused, as not stored; and when retention has removed the old segments the directory is taken back.
+func TestAFullDirectoryIsReadAndFreed(t *testing.T) {
 	b := newBench(t)
 	b.config.FreeBytesMin = 8 << 10
 	b.node.Disk("disk1").Format(disk.Config{Capacity: 1 << 20, SparesSynced: true})
@@ -540,8 +545,12 @@ func TestRetentionFreesADirectoryThatCannotBeOpened(t *testing.T) {
 		b.node.Crash(sim.KillProcess())
 		return err
 	}, func(h host.Host, s *seglog.Store) error {
-		if _, _, err := s.Bounds(topic, 1); !errors.Is(err, seglog.ErrUnavailable) {
-			return fmt.Errorf("the partition could be opened: %w", err)
+		_, texts, err := all(s, 1)
+		if err != nil || len(texts) != 60 {
+			return fmt.Errorf("%d messages can be read: %w", len(texts), err)
+		}
+		if _, err := s.Append(topic, 1, payload(now(h), "")); !errors.Is(err, host.ErrNoSpace) || errors.Is(err, seglog.ErrOutcomeUnknown) {
+			return fmt.Errorf("an append to it: %w", err)
 		}
 		h.Root().Sleep(2 * time.Minute)
 		if err := awaitService(h, s, 0); err != nil {
@@ -552,6 +561,49 @@ func TestRetentionFreesADirectoryThatCannotBeOpened(t *testing.T) {
 			err = fmt.Errorf("the next message got cursor %d", placed.First)
 		}
 		return err
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestNoAppendBeforeTheFirstLookAtTheSpace: a directory that is full at the start takes nothing, nor does one of which all
+// others are full too; and that is said, also to who leaves the choice to the store, or makes a topic.
+func TestNoAppendBeforeTheFirstLookAtTheSpace(t *testing.T) {
+	b := newBench(t)
+	b.before[2] = func() { b.config.FreeBytesMin = 1 << 40 } // more than there is
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 3}); err != nil {
+			return err
+		}
+		return second(fill(h, s, 12))
+	}, func(h host.Host, s *seglog.Store) error {
+		if _, texts, err := all(s, 1); err != nil || len(texts) != 4 {
+			return fmt.Errorf("%d messages can be read: %w", len(texts), err)
+		}
+		for name, refused := range map[string]error{
+			"a named partition": second(s.Append(topic, 1, payload(now(h), ""))),
+			"balanced":          second(s.Append(topic, seglog.Balanced, payload(now(h), ""))),
+			"a topic":           s.CreateTopic("other", seglog.TopicConfig{}),
+		} {
+			if !errors.Is(refused, host.ErrNoSpace) || errors.Is(refused, seglog.ErrOutcomeUnknown) {
+				return fmt.Errorf("%s: %w", name, refused)
+			}
+		}
+		if err := s.SetRetention(topic, seglog.Retention{Period: time.Hour}); err != nil {
+			return err // it keeps less from now on
+		}
+		for _, v := range b.config.Volumes {
+			b.faults[v] = ejections["full"]
+		}
+		err := s.SetRetention(topic, seglog.Retention{Period: time.Minute})
+		if !errors.Is(err, host.ErrNoSpace) || errors.Is(err, seglog.ErrOutcomeUnknown) {
+			return fmt.Errorf("settings for which there is no room: %w", err)
+		}
+		if stats, err := s.Topic(topic); err != nil || stats.Retention.Period != time.Hour {
+			return fmt.Errorf("retention %v: %w", stats.Retention.Period, err)
+		}
+		clear(b.faults)
+		return nil
 	})
 }
 

@@ -95,7 +95,7 @@ func (s *Store) placesFor(name string, c *TopicConfig) ([]*volume, error) {
 	}
 	switch {
 	case len(volumes) == 0:
-		return nil, ErrNoDirectory
+		return nil, noneOf(s.volumes)
 	case c.Partitions < 1 || c.Partitions > s.config.PartitionsMax:
 		return nil, fmt.Errorf("%d partitions: want 1 to %d: %w", c.Partitions, s.config.PartitionsMax, ErrInvalid)
 	}
@@ -132,7 +132,7 @@ func (s *Store) writeSettings(made *settings, volumes []*volume) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range volumes {
+	for i, v := range volumes {
 		dir, err := v.dir.Sub(made.Name)
 		if err == nil {
 			err = s.files.Reserve(1)
@@ -142,12 +142,35 @@ func (s *Store) writeSettings(made *settings, volumes []*volume) error {
 			s.files.Give(1)
 		}
 		if err != nil {
-			err = fmt.Errorf("write the file of topic %s in %s: %w: %w", made.Name, v.name, ErrOutcomeUnknown, err)
+			err = fmt.Errorf("write the file of topic %s in %s: %w", made.Name, v.name, err)
 			v.eject(err)
-			return err
+			if i == 0 && errors.Is(err, host.ErrNoSpace) && s.isUnchanged(dir, made) {
+				return err
+			}
+			return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 	}
 	return nil
+}
+
+// volumesOf lists the volumes of a topic of which something holds. The store's mutex is held.
+func volumesOf(t *topic, holds func(v *volume) bool) (all []*volume) {
+	for _, m := range t.members {
+		if holds(m.volume) && !slices.Contains(all, m.volume) {
+			all = append(all, m.volume)
+		}
+	}
+	return all
+}
+
+// isUnchanged reports whether a topic's file is for sure not what was to be written.
+func (s *Store) isUnchanged(dir host.Dir, made *settings) bool {
+	if dir == nil || s.files.Reserve(1) != nil {
+		return false
+	}
+	defer s.files.Give(1)
+	found, ok, err := readSettings(dir, made.Name)
+	return err == nil && (!ok || found.Version != made.Version)
 }
 
 // SetRetention changes how long a topic's messages stay.
@@ -167,11 +190,9 @@ func (s *Store) SetRetention(name string, r Retention) error {
 	}
 	s.mutex.Lock()
 	changed := t.settings
-	var volumes []*volume
-	for _, m := range t.members {
-		if m.volume.ejected == nil && !slices.Contains(volumes, m.volume) {
-			volumes = append(volumes, m.volume)
-		}
+	volumes := volumesOf(t, func(v *volume) bool { return v.ejected == nil })
+	if len(volumes) == 0 { // to keep less may be what makes room again
+		volumes = volumesOf(t, func(v *volume) bool { return v.dir != nil && errors.Is(v.ejected, host.ErrNoSpace) })
 	}
 	s.mutex.Unlock()
 	if len(volumes) == 0 {

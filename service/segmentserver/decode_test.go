@@ -65,6 +65,9 @@ func TestTheUnknownGoesBeforeAllElse(t *testing.T) {
 			t.Errorf("%v with unknown outcome is %v", sentinel, got)
 		}
 	}
+	if got := classified(fmt.Errorf("read: %w: %w", seglog.ErrUnavailable, host.ErrNoSpace)); !errors.Is(got, wire.Unavailable) {
+		t.Errorf("a read of what there is no room to settle is %v", got)
+	}
 	if classified(nil) != nil {
 		t.Error("no error became one")
 	}

@@ -33,10 +33,10 @@ func classified(err error) error {
 		{seglog.ErrBeyond, wire.Beyond},
 		{seglog.ErrClosed, wire.Stopping},
 		{host.ErrStopping, wire.Stopping},
+		{seglog.ErrUnavailable, wire.Unavailable}, // a read, perhaps of what there is no room to settle
 		{host.ErrNoSpace, wire.NoSpace},
 		{seglog.ErrEjected, wire.Unavailable},
 		{seglog.ErrNoDirectory, wire.Unavailable},
-		{seglog.ErrUnavailable, wire.Unavailable},
 		{seglog.ErrCorrupt, wire.Corrupt},
 	} {
 		if errors.Is(err, known.sentinel) {

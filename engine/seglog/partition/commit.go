@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 
 	"lakebed/engine/host"
@@ -19,6 +20,7 @@ type payload struct {
 	times  []Time
 	sizes  []int64
 	told   *outcome
+	within bool // something of it may be in a log
 	roll   bool // the open segment is to be sealed first, however short it is
 }
 
@@ -37,7 +39,7 @@ func (g *payload) reset() {
 		g.buffer = nil
 	}
 	g.buffer, g.times, g.sizes = g.buffer[:0], g.times[:0], g.sizes[:0]
-	g.told, g.roll = nil, false
+	g.told, g.within, g.roll = nil, false, false
 }
 
 // outcome is what the appenders of a group wait for. It is guarded by the partition's mutex until it is decided.
@@ -104,6 +106,9 @@ func (p *Partition) commit(g *payload) error {
 	err := p.store(g)
 	p.mutex.Lock()
 	p.busySince = 0
+	if err != nil && !g.within {
+		g.told.tried = false
+	}
 	p.mutex.Unlock()
 	if err != nil {
 		p.fail(err)
@@ -144,7 +149,9 @@ func (p *Partition) store(g *payload) error {
 		g.buffer = message.AppendFiller(g.buffer, next, int(pad))
 	}
 	end := s.bytes + int64(len(g.buffer))
+	g.within = true
 	if err := host.WriteFullAt(f, g.buffer, s.bytes); err != nil {
+		g.within = !errors.Is(err, host.ErrNoSpace) || !takeBack(f, s.bytes)
 		return fmt.Errorf("write %d bytes at %d of log %d: %w", end-s.bytes, s.bytes, s.base, err)
 	}
 	f.SetDirty(true)
@@ -158,6 +165,12 @@ func (p *Partition) store(g *payload) error {
 	p.publish(s, g, end)
 	p.h.Probe().Mark(host.Event{Name: PointAcknowledged, A: int64(next)})
 	return nil
+}
+
+// takeBack cuts off what is written of a group for which there was not enough room, durably, and reports whether it could:
+// a full disk is no reason to leave appenders in doubt.
+func takeBack(f host.File, size int64) bool {
+	return f.Truncate(size) == nil && f.Sync() == nil
 }
 
 func (p *Partition) syncLog(f *openfiles.Handle, base Cursor) error {

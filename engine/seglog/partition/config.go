@@ -40,6 +40,7 @@ const (
 	PointRestored      host.Point = "seglog.restored"        // and back
 	PointSalvaging     host.Point = "seglog.salvaging"       // what is whole of a log has been copied, not yet renamed
 	PointSalvaged      host.Point = "seglog.salvaged"        // and renamed
+	PointKeptInPlace   host.Point = "seglog.kept-in-place"   // there was no room to copy a log: it is read where it lies
 	PointTornTail      host.Point = "seglog.torn-tail"       // a log ended in bytes that are no record; B: how many
 	PointAdopted       host.Point = "seglog.adopted"         // an empty log was taken over
 	PointGap           host.Point = "seglog.gap"             // cursors are missing between two segments

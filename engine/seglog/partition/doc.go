@@ -94,4 +94,7 @@
 // checkpoint covers anything the copy takes the old log's place. A log that is not sealed thus ends where the next
 // begins, whatever lies behind. A log without a message keeps its name, which tells the next cursor when retention has
 // removed all others.
+//
+// If there is no room for a copy the log is synced and read from the device, and what is whole there is the end of the segment.
+// Where the machine cannot read past its page cache that may be wrong after a sync that failed.
 package partition

@@ -14,7 +14,7 @@ import (
 const copyBytes = 256 << 10
 
 // recover makes the directory what it would be after a clean stop, but for index files that the settling task is to write, and
-// returns its segments. With an error it returns those that came before.
+// returns its segments. With an error it returns what comes before the failure.
 func (p *Partition) recover() ([]*segment, error) {
 	there, err := p.tidy()
 	if err == nil {
@@ -29,9 +29,12 @@ func (p *Partition) recover() ([]*segment, error) {
 		if i+1 < len(there.segments) {
 			limit = there.segments[i+1]
 		}
-		more, err := p.take(base, limit, &there)
-		if err != nil {
-			return segments, fmt.Errorf("segment %d: %w", base, err)
+		more, failed := p.take(base, limit, &there)
+		if failed != nil {
+			err = fmt.Errorf("segment %d: %w", base, failed)
+		}
+		if len(more) == 0 {
+			return segments, err
 		}
 		if end := endOf(segments); len(segments) > 0 && base != end {
 			if base < end {
@@ -41,8 +44,11 @@ func (p *Partition) recover() ([]*segment, error) {
 			p.h.Log(host.Error, "cursors are missing", host.F("partition", p.place.Name), host.F("from", int64(end)), host.F("to", int64(base)))
 		}
 		segments = append(segments, more...)
+		if err != nil {
+			break
+		}
 	}
-	return segments, nil
+	return segments, err
 }
 
 // noLimit is that of the newest log: nothing follows it.
@@ -162,7 +168,11 @@ func (p *Partition) mend(base, limit Cursor, said *indexHeader, lost bool) ([]*s
 	}
 	defer p.place.Files.Give(filesAtOnce)
 	if limit == noLimit && !lost {
-		return p.salvage(known)
+		segments, err := p.salvage(known)
+		if errors.Is(err, host.ErrNoSpace) {
+			return p.keepInPlace(known, err)
+		}
+		return segments, err
 	}
 	p.h.Probe().Mark(host.Event{Name: PointMissingIndex, A: int64(base)})
 	if known.next < limit && !lost {
@@ -240,12 +250,17 @@ func (s *segment) take(r *found, origin int64, at Time, indexBytes int64) {
 // scan hands out the records of a log behind what is known of it, up to a cursor, its end, or the first bytes that are no
 // record of it.
 func (p *Partition) scan(known *segment, limit Cursor, each func(r found, at Time) error) error {
-	base := known.base
-	f, err := p.place.Dir.Open(fileName(base, logSuffix))
+	f, err := p.place.Dir.Open(fileName(known.base, logSuffix))
 	if err != nil {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
+	return p.scanFile(f, known, limit, each)
+}
+
+// scanFile is scan of a file that is open.
+func (p *Partition) scanFile(f host.File, known *segment, limit Cursor, each func(r found, at Time) error) error {
+	base := known.base
 	size, err := f.Size()
 	if err != nil {
 		return err
@@ -335,7 +350,7 @@ func (c *copier) finish(base Cursor) error {
 		return fmt.Errorf("write the copy: %w", err)
 	}
 	c.p.h.Probe().Mark(host.Event{Name: PointSalvaging, A: int64(base), B: c.written})
-	c.abandon()
+	c.close()
 	if err := c.p.place.Dir.Rename(c.name+host.UnfinishedSuffix, c.name); err != nil {
 		return fmt.Errorf("rename the copy: %w", err)
 	}
@@ -345,10 +360,18 @@ func (c *copier) finish(base Cursor) error {
 	return nil
 }
 
-// abandon closes the copy. What is not renamed is removed at the next start.
-func (c *copier) abandon() {
+// close closes the copy.
+func (c *copier) close() {
 	if c.file != nil {
 		_ = c.file.Close()
 		c.file = nil
+	}
+}
+
+// abandon closes a copy that could not be completed, and gives its room back; if that fails too the next start does.
+func (c *copier) abandon() {
+	if c.file != nil {
+		c.close()
+		_ = c.p.place.Dir.Remove(c.name + host.UnfinishedSuffix)
 	}
 }
