@@ -7,9 +7,10 @@
 //   - Every record's checksum is verified, every message decoded, every item of an index compared with the messages that it speaks
 //     of, and every segment with the one before.
 //   - Checkpoints are read run by run, each item compared as those of indexes, and what they promise is looked for in the log.
+//   - So is the list of sealed segments, each item that is whole.
 //   - A log ends where its index files say, or where the next segment begins: what lies behind that was copied by a start after a
 //     crash and is told as a number, not as a problem.
-//   - It decodes indexes, checkpoints and topic files as package partition and seglog document them, with code of its own: what they write
+//   - It decodes indexes, checkpoints, the list and topic files as package partition and seglog document them, with code of its own: what they write
 //     wrongly and read back wrongly is found here.
 //   - A file that cannot be read is a Problem, not the end.
 //

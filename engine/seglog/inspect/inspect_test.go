@@ -127,7 +127,9 @@ func TestEveryFlippedBitOfEveryFileIsDamage(t *testing.T) {
 	for path, size := range files(t, dir) {
 		for at := int64(len(path)) % 11; at < size; at += max(97, size/3) {
 			flip(t, path, at)
-			if r := look(t, dir); !r.Broken() {
+			r := look(t, dir)
+			// The list of sealed segments is a shortcut: what it does not say is in the index files.
+			if listed := filepath.Base(path) == "sealed"; len(r.Problems) == 0 || r.Broken() == listed {
 				t.Errorf("byte %d of %s: %s", at, path, text(t, r))
 			}
 			flip(t, path, at)

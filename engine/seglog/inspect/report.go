@@ -33,6 +33,7 @@ const (
 	BadIndex      Class = "bad-index"      // an index file by itself
 	IndexMismatch Class = "index-mismatch" // an index file and its log differ
 	BadCheckpoint Class = "bad-checkpoint" // a file of checkpoints by itself
+	BadList       Class = "bad-list"       // the list of sealed segments by itself
 	// CheckpointMismatch is a log that has not what its checkpoints promise.
 	CheckpointMismatch Class = "checkpoint-mismatch"
 	Orphan             Class = "orphan" // nothing of a segment log's

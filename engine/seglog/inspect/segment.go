@@ -47,6 +47,9 @@ func (r *Report) partition(name string, number int, dir host.Dir) Partition {
 		}
 		p.Segments = append(p.Segments, s)
 	}
+	if slices.ContainsFunc(infos, func(i host.Info) bool { return i.Name == sealedName && !i.Dir }) {
+		r.sealed(name, dir, p.Segments)
+	}
 	return p
 }
 
@@ -56,7 +59,7 @@ func (r *Report) segmentsAmong(name string, infos []host.Info) []*found {
 	for _, info := range infos {
 		base, suffix, ok := parseName(info.Name)
 		if !ok {
-			if !strings.HasSuffix(info.Name, host.UnfinishedSuffix) && info.Name != lockFile {
+			if !strings.HasSuffix(info.Name, host.UnfinishedSuffix) && info.Name != lockFile && info.Name != sealedName {
 				r.problem(Note, Orphan, name+"/"+info.Name, 0, "nothing of a partition's")
 			}
 			continue

@@ -13,6 +13,10 @@ const (
 	checkpointSuffix = ".checkpoint"
 	checkpointMagic  = "SLCHECK1"
 	checkpointMax    = 1 << 30 // bytes of a file that a start reads
+
+	// looseBlocks is how many blocks a file of checkpoints may have beside one and a half times those that its items need, before it
+	// is written anew. Runs are short where partitions are many, and a start reads all of them.
+	looseBlocks = 8
 )
 
 // coverage is what the file of a segment's checkpoints holds.
@@ -130,9 +134,13 @@ func (p *Partition) checkpointDue() int64 {
 	return max(p.config.CheckpointBytes/max(p.place.Writers.Load(), 1), p.config.CheckpointBytesMin)
 }
 
-// capture is the next run of a segment: what of it is visible. The mutex is held.
+// capture is the next run of a segment: what of it is visible. If the runs before it take too much room it stands for all of
+// them. The mutex is held.
 func (p *Partition) capture(s *segment) *run {
 	c := s.covered
+	if least := 1 + blocksOf(c.index) + blocksOf(c.times); c.blocks > least+least/2+looseBlocks {
+		c = coverage{}
+	}
 	r := &run{
 		block: c.blocks, base: s.base, next: s.next, logBytes: s.bytes, newest: s.newest,
 		indexFrom: c.index, timesFrom: max(c.times-1, 0), // the last item of times may have moved up since
@@ -150,18 +158,11 @@ func (p *Partition) checkpoint(s *segment, r *run) error {
 			return err
 		}
 	}
-	f, err := p.checkpointFile(s.base, r.block == 0)
-	if err != nil {
-		return fmt.Errorf("open checkpoint of segment %d: %w", s.base, err)
-	}
-	defer f.Release()
-	content := r.encode()
-	if err = host.WriteFullAt(f, content, int64(r.block)*blockBytes); err == nil {
-		p.h.Probe().Mark(host.Event{Name: PointCheckpointing, A: int64(r.next), B: r.logBytes})
-		err = f.Sync()
-	}
-	if err == nil && r.block == 0 {
-		err = p.place.Dir.SyncDir()
+	var err error
+	if r.block == 0 && s.covered.blocks > 0 {
+		err = p.replaceCheckpoints(r)
+	} else {
+		err = p.addCheckpoint(r)
 	}
 	if err != nil {
 		return fmt.Errorf("write checkpoint of segment %d: %w", s.base, err)
@@ -171,6 +172,38 @@ func (p *Partition) checkpoint(s *segment, r *run) error {
 	p.mutex.Unlock()
 	p.h.Probe().Mark(host.Event{Name: PointCheckpointed, A: int64(r.next), B: r.logBytes})
 	return nil
+}
+
+// addCheckpoint writes a run behind those that are there, if there are any.
+func (p *Partition) addCheckpoint(r *run) error {
+	f, err := p.checkpointFile(r.base, r.block == 0)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if err := host.WriteFullAt(f, r.encode(), int64(r.block)*blockBytes); err != nil {
+		return err
+	}
+	p.h.Probe().Mark(host.Event{Name: PointCheckpointing, A: int64(r.next), B: r.logBytes})
+	if err := f.Sync(); err != nil || r.block > 0 {
+		return err
+	}
+	return p.place.Dir.SyncDir()
+}
+
+// replaceCheckpoints puts a run that stands for all in the place of those that are there. Until it is durable they are.
+func (p *Partition) replaceCheckpoints(r *run) error {
+	name := fileName(r.base, checkpointSuffix)
+	if err := p.writeFresh(name+host.UnfinishedSuffix, r.encode()); err != nil {
+		return err
+	}
+	p.h.Probe().Mark(host.Event{Name: PointCheckpointing, A: int64(r.next), B: r.logBytes})
+	if err := p.place.Dir.Rename(name+host.UnfinishedSuffix, name); err != nil {
+		return err
+	}
+	p.forgetFile(r.base, checkpointSuffix)
+	p.h.Probe().Mark(host.Event{Name: PointCheckpointsReplaced, A: int64(r.next), B: int64(r.blocks())})
+	return p.place.Dir.SyncDir()
 }
 
 // checkpointFile opens the file of a segment's checkpoints. Its first one makes it anew: whatever was there is of another life.

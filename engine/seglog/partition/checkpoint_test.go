@@ -19,15 +19,15 @@ func unsealedConfig() partition.Config {
 }
 
 // crashed runs a life that appends so many messages and is killed, then changes its files, and then a life that tells what
-// it finds. It counts what of the log the last one reads to open it.
-func crashed(t *testing.T, config partition.Config, appends int, between func(dir host.Dir) error, then func(l *log, life *life) error) (*sim.Node, int64) {
+// it finds. It counts what the last one reads of each file to open it.
+func crashed(t *testing.T, config partition.Config, appends int, between func(dir host.Dir) error, then func(l *log, life *life) error) (*sim.Node, map[string]int64) {
 	t.Helper()
 	w, n := world(1, config)
 	l, number := newLog(), 0
-	opening, bytes := false, int64(0)
+	opening, bytes := false, map[string]int64{}
 	n.Disk(volume).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
-		if opening && op.Kind == sim.DiskRead && op.Path == "0/0.log" {
-			bytes += op.Length
+		if opening && op.Kind == sim.DiskRead {
+			bytes[op.Path] += op.Length
 		}
 		return sim.DiskEffect{}
 	})
@@ -99,7 +99,7 @@ func TestAStartReadsWhatNoCheckpointCovers(t *testing.T) {
 		if n.Visits(partition.PointCheckpointUsed) != 1 {
 			t.Errorf("%d appends: %d checkpoints were used", appends, n.Visits(partition.PointCheckpointUsed))
 		}
-		read = append(read, bytes)
+		read = append(read, bytes["0/0.log"])
 	}
 	t.Logf("bytes of the log that were read: %v", read)
 	if read[0] == 0 || read[1] > 2*read[0] {

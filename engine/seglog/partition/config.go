@@ -53,11 +53,12 @@ const (
 	PointReadLess      host.Point = "seglog.read-less"       // asks whether a batch ends behind this message
 	PointSyncAtOnce    host.Point = "seglog.interval-synced" // the sync at an interval
 
-	PointCheckpointing   host.Point = "seglog.checkpointing"    // a checkpoint is written, not yet synced
-	PointCheckpointed    host.Point = "seglog.checkpointed"     // and synced; B: bytes of the log that it says are durable
-	PointCheckpointUsed  host.Point = "seglog.checkpoint-used"  // a start did not read B bytes of a log again
-	PointMessagesMissing host.Point = "seglog.messages-missing" // a log has not what its index files or checkpoints say; B: their end
-	PointUnsealedWait    host.Point = "seglog.unsealed-wait"    // a commit waits for segments to be sealed
+	PointCheckpointing       host.Point = "seglog.checkpointing"        // a checkpoint is written, not yet synced
+	PointCheckpointed        host.Point = "seglog.checkpointed"         // and synced; B: bytes of the log that it says are durable
+	PointCheckpointsReplaced host.Point = "seglog.checkpoints-replaced" // by one that stands for all; B: its blocks
+	PointCheckpointUsed      host.Point = "seglog.checkpoint-used"      // a start did not read B bytes of a log again
+	PointMessagesMissing     host.Point = "seglog.messages-missing"     // a log has not what its index files or checkpoints say; B: their end
+	PointUnsealedWait        host.Point = "seglog.unsealed-wait"        // a commit waits for segments to be sealed
 )
 
 // SyncMode says when appends are acknowledged.

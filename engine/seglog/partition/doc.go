@@ -75,9 +75,21 @@
 //	28  4  time items of earlier runs that   56  8  largest time
 //	       stay: the last one may move up    64     zero
 //
+// A file of runs that has grown to one and a half times what its items need is replaced by one run that stands for all, so that a
+// start reads what the items need, however many checkpoints there were.
+//
+// sealed lists the sealed segments, so that a start need not open the files of each: items of 64 bytes, added when a segment is
+// sealed, and not synced. An item is believed if the three files have the lengths that it says; what it does not say is in the
+// index files. One whose segment is gone or not sealed, and whose cursors may come again, is removed durably at the start.
+//
+//	 0  4  CRC32C of bytes 4..63             24  8  length of the log
+//	 4  4  "SLS1"                            32  8  largest time
+//	 8  8  base cursor                       40  4  items of the index
+//	16  8  cursor behind the last message    44  4  items of the time index, then zero
+//
 // # After a crash
 //
-// A segment whose index files are good is taken as it is. Of others, what a checkpoint covers is: a checkpoint is written only
+// A segment of the list, or whose index files are good, is taken as it is. Of others, what a checkpoint covers is: a checkpoint is written only
 // of what was synced before, so that what it says is true whether the crash left it or not.
 //
 // Yet a file may have been cut, or be lost, or a directory was copied file by file, or restored in part. So it is looked whether

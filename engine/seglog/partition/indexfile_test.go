@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"lakebed/engine/host"
@@ -96,6 +97,38 @@ func FuzzIndex(f *testing.F) {
 		}
 		if err == nil && ok && found.key > key {
 			t.Fatalf("key %d is found for %d", found.key, key)
+		}
+	})
+}
+
+// TestGoldenSealedItem: the bytes on disk. The checksum was computed by another program.
+func TestGoldenSealedItem(t *testing.T) {
+	i := sealedItem{base: 10, next: 900, logBytes: 1234, newest: 99, indexItems: 2, timesItems: 1}
+	want := "1f100fda" + "534c5331" + "000000000000000a" + "0000000000000384" + "00000000000004d2" + "0000000000000063" + "00000002" + "00000001" + strings.Repeat("00", 16)
+	b := i.append(nil)
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("item\n%s\n%s", got, want)
+	}
+	if got, ok := decodeSealed(b); !ok || got != i {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	for bit := range len(b) * 8 {
+		b[bit/8] ^= 1 << (bit % 8)
+		if _, ok := decodeSealed(b); ok {
+			t.Fatalf("bit %d of byte %d is not missed", bit%8, bit/8)
+		}
+		b[bit/8] ^= 1 << (bit % 8)
+	}
+}
+
+// FuzzSealed: any bytes are an item of a sealed segment, which is written with the same bytes again, or none.
+func FuzzSealed(f *testing.F) {
+	i := sealedItem{base: 1, next: 2, logBytes: 3, newest: 4, indexItems: 5, timesItems: 6}
+	f.Add(i.append(nil))
+	f.Add([]byte("SLS1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if i, ok := decodeSealed(b); ok && !bytes.Equal(i.append(nil)[:48], b[:48]) && bytes.Equal(b[48:64], make([]byte, 16)) {
+			t.Fatalf("%+v of % x", i, b)
 		}
 	})
 }

@@ -14,6 +14,7 @@ type listing struct {
 	segments    []Cursor // those with a log, and those behind the first of them that have other files
 	logs        []Cursor
 	checkpoints []Cursor
+	sizes       map[string]int64 // of all files
 }
 
 // has reports whether a cursor is among these, which are in order.
@@ -29,7 +30,9 @@ func (p *Partition) tidy() (there listing, err error) {
 	if err != nil {
 		return there, fmt.Errorf("list: %w", err)
 	}
+	there.sizes = make(map[string]int64, len(entries))
 	for _, e := range entries {
+		there.sizes[e.Name] = e.Size
 		base, suffix, ok := parseName(e.Name)
 		if !ok || e.Dir {
 			continue

@@ -50,6 +50,8 @@ type Partition struct {
 	syncing    host.Mutex // held during a sync of the log outside of commits
 	syncFailed error      // guarded by syncing
 
+	sealedItems int // of the list of sealed segments; of who recovers, and then of the settling task
+
 	next Cursor // of the next append; guarded by the open group
 }
 
@@ -304,6 +306,7 @@ func (p *Partition) forgetFiles() {
 	for _, s := range segments {
 		p.forget(s.base)
 	}
+	p.forgetList()
 }
 
 func (p *Partition) forget(base Cursor) {

@@ -23,13 +23,25 @@ func (p *Partition) recover() ([]*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var segments []*segment
+	list, err := p.readSealed(&there)
+	if err != nil {
+		return nil, err
+	}
+	segments, err := p.takeAll(&there, &list)
+	if err == nil {
+		err = p.amendList(&list, segments)
+	}
+	return segments, err
+}
+
+// takeAll returns the segments of a listing. With an error it returns what comes before the failure.
+func (p *Partition) takeAll(there *listing, list *sealedList) (segments []*segment, err error) {
 	for i, base := range there.segments {
 		limit := noLimit
 		if i+1 < len(there.segments) {
 			limit = there.segments[i+1]
 		}
-		more, failed := p.take(base, limit, &there)
+		more, failed := p.take(base, limit, there, list)
 		if failed != nil {
 			err = fmt.Errorf("segment %d: %w", base, failed)
 		}
@@ -55,9 +67,13 @@ func (p *Partition) recover() ([]*segment, error) {
 const noLimit = Cursor(math.MaxInt64)
 
 // take returns the segment of a log, of which the newest may become two. The messages from limit on are those of the next log.
-func (p *Partition) take(base, limit Cursor, there *listing) ([]*segment, error) {
+func (p *Partition) take(base, limit Cursor, there *listing, list *sealedList) (all []*segment, err error) {
 	lost := !has(there.logs, base)
-	s, said, err := p.load(base)
+	var said *indexHeader
+	s := list.find(base, there)
+	if s == nil {
+		s, said, err = p.load(base)
+	}
 	if err == nil && lost {
 		err = p.markLost(base)
 	}

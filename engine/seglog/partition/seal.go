@@ -27,6 +27,10 @@ func (p *Partition) finish(s *segment) error {
 // seal writes the index files of a full segment, whose log is durable. It runs in the settling task, or when that has ended.
 func (p *Partition) seal(s *segment) error {
 	sealed, err := p.writeIndexes(s)
+	if err == nil {
+		item := itemOf(sealed)
+		err = p.addToList(item.append(nil))
+	}
 	if err != nil {
 		return err
 	}
