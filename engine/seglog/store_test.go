@@ -193,6 +193,52 @@ func TestABadDirectoryIsEjectedAndComesBack(t *testing.T) {
 	}
 }
 
+// TestAFailureDuringReadmissionIsNotForgotten: a partition that is back, and fails again while others of its directory are still being
+// restored, keeps the directory out until it is back for good.
+func TestAFailureDuringReadmissionIsNotForgotten(t *testing.T) {
+	b := newBench(t)
+	b.lives(func(h host.Host, s *seglog.Store) error {
+		if err := s.CreateTopic(topic, seglog.TopicConfig{Partitions: 6}); err != nil {
+			return err
+		}
+		for range 5 {
+			if _, err := s.Append(topic, 1, payload(now(h), string(make([]byte, 900)))); err != nil {
+				return err
+			}
+		}
+		h.Root().Sleep(time.Second) // a checkpoint covers them: a restore leaves a segment that is full
+		b.faults["disk1"] = func(op *sim.DiskOp) sim.DiskEffect {
+			if op.Kind == sim.DiskSync {
+				return sim.DiskEffect{Err: host.ErrIO, Delay: 50 * time.Millisecond} // both have begun
+			}
+			return sim.DiskEffect{}
+		}
+		tasks := h.Root().New("appenders")
+		for _, number := range []int{1, 4} {
+			tasks.Go("appender", func() { _, _ = s.Append(topic, number, payload(now(h), "")) })
+		}
+		tasks.Wait()
+		failed := false
+		b.faults["disk1"] = func(op *sim.DiskOp) sim.DiskEffect {
+			switch {
+			case op.Kind == sim.DiskSync && strings.HasSuffix(op.Path, "1/0.timeindex.new") && !failed:
+				failed = true
+				return sim.DiskEffect{Err: host.ErrIO}
+			case op.Kind == sim.DiskList && strings.HasSuffix(op.Path, "/4"):
+				return sim.DiskEffect{Delay: 500 * time.Millisecond}
+			}
+			return sim.DiskEffect{}
+		}
+		if err := awaitService(h, s, 0); err != nil {
+			return err
+		}
+		if !failed {
+			return errors.New("nothing failed")
+		}
+		return second(s.Append(topic, 1, payload(now(h), "again")))
+	})
+}
+
 // TestADirectoryThatHangsFreesItsAppenders: they are told that the outcome is unknown, and balanced appends go on.
 func TestADirectoryThatHangsFreesItsAppenders(t *testing.T) {
 	b := newBench(t)

@@ -141,12 +141,18 @@ func (v *volume) readmit() {
 	if err == nil {
 		err = s.discover(v)
 	}
-	for _, m := range s.membersOf(v) {
+	members := s.membersOf(v)
+	for _, m := range members {
 		if err == nil && m.log != nil {
 			err = m.log.Restore()
 		}
 	}
 	s.mutex.Lock()
+	for _, m := range members { // one that failed again since it was restored has found the directory ejected: nobody else looks
+		if err == nil && m.log != nil {
+			err = m.log.Err()
+		}
+	}
 	if err == nil {
 		v.ejected = nil
 	} else {
