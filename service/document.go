@@ -104,7 +104,7 @@ func describe(s *schemas, r *Route) operation {
 
 // byStatus are the classes that a route may answer with: its own, and those that every route has.
 func byStatus(r *Route) map[string][]string {
-	all := append([]wire.Class{wire.Invalid, wire.Busy, wire.Stopping, wire.Internal}, r.Errors...)
+	all := append([]wire.Class{wire.Invalid, wire.WrongService, wire.Busy, wire.Stopping, wire.Internal}, r.Errors...)
 	if len(r.Bodies) > 0 {
 		all = append(all, wire.UnsupportedType, wire.TooLarge)
 	}

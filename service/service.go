@@ -26,6 +26,7 @@ type Service struct {
 	config   Config
 	routes   []Route
 	mux      *http.ServeMux
+	name     string
 	document []byte
 	logger   *slog.Logger
 
@@ -38,6 +39,7 @@ type Service struct {
 // Info is what the document says of the whole service.
 type Info struct {
 	Title, About, Version string
+	Service               string // what wire.ServiceHeader says
 }
 
 // New makes a service of routes. A nil logger stands for slog.Default.
@@ -49,7 +51,7 @@ func New(config Config, info Info, routes []Route, logger *slog.Logger) (*Servic
 		logger = slog.Default()
 	}
 	s := &Service{
-		config: config, routes: routes, mux: http.NewServeMux(), logger: logger,
+		config: config, routes: routes, mux: http.NewServeMux(), name: info.Service, logger: logger,
 		requests: make(chan struct{}, config.RequestsMax), waits: make(chan struct{}, config.WaitsMax), draining: make(chan struct{}),
 	}
 	var err error
@@ -71,13 +73,25 @@ func New(config Config, info Info, routes []Route, logger *slog.Logger) (*Servic
 func (s *Service) Load() (requests, waits int) { return len(s.requests), len(s.waits) }
 
 // Handler answers requests, for whoever has a server of his own. Then only the bounds of requests and waits hold.
-func (s *Service) Handler() http.Handler { return s.mux }
+func (s *Service) Handler() http.Handler { return http.HandlerFunc(s.answer) }
+
+// answer refuses what is meant for another service: an append that two services understand would be stored in the wrong one.
+func (s *Service) answer(w http.ResponseWriter, r *http.Request) {
+	if s.name != "" {
+		w.Header().Set(wire.ServiceHeader, s.name)
+		if meant := r.Header.Get(wire.ServiceHeader); meant != "" && meant != s.name {
+			s.refuse(w, errorf(wire.WrongService, "this server serves a %s, and the request is for a %s", s.name, meant))
+			return
+		}
+	}
+	s.mux.ServeHTTP(w, r)
+}
 
 // Serve answers what comes in through these listeners, until the context ends, and drains then. It closes the listeners. It may
 // be called once.
 func (s *Service) Serve(ctx context.Context, listeners ...net.Listener) error {
 	server := &http.Server{
-		Handler: s.mux, ReadHeaderTimeout: s.config.HeaderPatience, IdleTimeout: s.config.IdlePatience,
+		Handler: s.Handler(), ReadHeaderTimeout: s.config.HeaderPatience, IdleTimeout: s.config.IdlePatience,
 		MaxHeaderBytes: s.config.HeaderBytesMax, ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, len(listeners))

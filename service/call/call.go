@@ -23,6 +23,8 @@ const (
 	answerBytesMax = 64 << 20
 	connectionsMax = 64
 	dialPatience   = 10 * time.Second
+
+	notHTTP = "malformed HTTP" // how net/http begins to tell of an answer in another protocol: it has no error of its own for it
 )
 
 // Config says where a server is. Exactly one of URL, Socket and Dial says it.
@@ -30,6 +32,8 @@ type Config struct {
 	URL    string                                  // "http://host:port"
 	Socket string                                  // path of a unix socket
 	Dial   func(context.Context) (net.Conn, error) // any other way
+
+	Service string // which service is meant; a server of another one refuses the requests. Empty: whatever answers
 
 	AnswerBytesMax int64 // longest answer; default 64 MiB
 	ConnectionsMax int   // at a time; further requests wait for one; default 64
@@ -41,6 +45,8 @@ type Client struct {
 	base string
 	name string // of the server, for errors
 	most int64
+
+	service string
 }
 
 // New makes a client. It connects to nothing yet.
@@ -50,7 +56,7 @@ func New(c Config) (*Client, error) {
 	if c.ConnectionsMax > 0 {
 		transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = c.ConnectionsMax, c.ConnectionsMax
 	}
-	made := &Client{http: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}, base: "http://localhost", most: c.AnswerBytesMax}
+	made := &Client{http: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}, base: "http://localhost", most: c.AnswerBytesMax, service: c.Service}
 	if made.most <= 0 {
 		made.most = answerBytesMax
 	}
@@ -102,6 +108,10 @@ type Request struct {
 // Do sends a request, once, and decodes the answer.
 func (c *Client) Do(ctx context.Context, r Request, answer any) error {
 	if err := c.send(ctx, &r, answer); err != nil {
+		var p *wire.Problem
+		if errors.As(err, &p) {
+			p.Detail = strings.TrimPrefix(p.Detail, r.Doing+": ") // which is said here
+		}
 		return fmt.Errorf("%s at %s: %w", r.Doing, c.name, err)
 	}
 	return nil
@@ -131,6 +141,9 @@ func (c *Client) send(ctx context.Context, r *Request, answer any) error {
 	if r.Type != "" {
 		request.Header.Set("Content-Type", r.Type)
 	}
+	if c.service != "" {
+		request.Header.Set(wire.ServiceHeader, c.service)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return lost(r, handed.Load(), err)
@@ -143,7 +156,19 @@ func (c *Client) send(ctx context.Context, r *Request, answer any) error {
 	if err != nil {
 		return lost(r, true, err)
 	}
+	if c.service != "" && response.Header.Get(wire.ServiceHeader) == "" {
+		return foreign(r, response)
+	}
 	return understand(r, response, text, answer)
+}
+
+// foreign sorts an answer that does not name its service. Where something in between may have made it, what the store has done is open.
+func foreign(r *Request, response *http.Response) error {
+	refused := response.StatusCode/100 == 3 || response.StatusCode/100 == 4 || response.StatusCode == http.StatusNotImplemented
+	if refused || response.StatusCode/100 == 2 && !r.Changes {
+		return fmt.Errorf("%w: it says %s, and no header %s", wire.Foreign, response.Status, wire.ServiceHeader)
+	}
+	return lost(r, true, fmt.Errorf("%s without the header %s, which is no answer of a store", response.Status, wire.ServiceHeader))
 }
 
 // lost sorts the failure of a request that has no answer.
@@ -153,6 +178,8 @@ func lost(r *Request, handed bool, err error) error {
 		err = whole.Err // without the address, which the caller says in his words
 	}
 	switch {
+	case strings.Contains(err.Error(), notHTTP):
+		return fmt.Errorf("%w: it does not speak HTTP: %w", wire.Foreign, err)
 	case !handed:
 		return fmt.Errorf("%w: %w", wire.Unreachable, err)
 	case r.Changes:

@@ -132,3 +132,37 @@ func TestAServerIsNamedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNoStoreIsTold: an answer that does not name its service is no acknowledgement, a refusal by it is wrong use, and one that is
+// no HTTP at all is told as such. Where something in between may have answered, the outcome of a change stays open.
+func TestWhatIsNoStoreIsTold(t *testing.T) {
+	for status, want := range map[int][2]error{ // of a change, of a question
+		http.StatusOK: {wire.OutcomeUnknown, wire.Foreign}, http.StatusNotFound: {wire.Foreign, wire.Foreign},
+		http.StatusNotImplemented: {wire.Foreign, wire.Foreign}, http.StatusBadGateway: {wire.OutcomeUnknown, wire.Unavailable},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"text":"fine"}`))
+		}))
+		c := client(t, call.Config{URL: server.URL, Service: "segment log"})
+		for i, changes := range []bool{true, false} {
+			if err := change(c, t.Context(), changes); !errors.Is(err, want[i]) {
+				t.Errorf("%d, changes %v: %v, want %v", status, changes, err, want[i])
+			}
+		}
+		server.Close()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // it ends with the test
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_, _ = c.Write([]byte("220 mail.example ESMTP\r\n"))
+		}
+	}()
+	if err := change(client(t, call.Config{URL: "http://" + l.Addr().String(), Service: "segment log"}), t.Context(), true); !errors.Is(err, wire.Foreign) {
+		t.Errorf("a server of mail: %v", err)
+	}
+}

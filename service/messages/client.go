@@ -17,11 +17,16 @@ import (
 // AnyQueue lets the store choose the queue: each in turn.
 const AnyQueue = -1
 
+// Service is what servers of commit logs call themselves: see wire.ServiceHeader.
+const Service = "commit log"
+
 // Client talks to one server.
 type Client struct{ calls *call.Client }
 
-// New makes a client. It connects when something is asked.
+// New makes a client. It connects when something is asked. A server of something else is told by wire.WrongService or wire.Foreign, and
+// has done nothing then.
 func New(config call.Config) (*Client, error) {
+	config.Service = Service
 	calls, err := call.New(config)
 	if err != nil {
 		return nil, err

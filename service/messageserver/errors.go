@@ -2,6 +2,7 @@ package messageserver
 
 import (
 	"errors"
+	"strings"
 
 	"lakebed/engine/commitlog"
 	"lakebed/engine/host"
@@ -33,7 +34,11 @@ func classified(err error) error {
 		{commitlog.ErrCorrupt, wire.Corrupt},
 	} {
 		if errors.Is(err, known.sentinel) {
-			return wire.NewProblem(known.class, err)
+			p := wire.NewProblem(known.class, err)
+			if known.sentinel == commitlog.ErrIllegal { // which the class says, and of a topic it is not even true
+				p.Detail = strings.TrimSuffix(p.Detail, ": "+commitlog.ErrIllegal.Error())
+			}
+			return p
 		}
 	}
 	return wire.NewProblem(wire.Internal, err)

@@ -13,7 +13,7 @@ const octetsType = "application/octet-stream"
 
 func info() service.Info {
 	return service.Info{
-		Title: "Lakebed commit log", Version: "1",
+		Title: "Lakebed commit log", Version: "1", Service: messages.Service,
 		About: "Topics in queues, the messages of all in one log. Messages of a queue have offsets, one after the other. " +
 			"A failure is a problem document (RFC 9457) with a class. Status 520 is outcome-unknown: what was asked for may have been done; " +
 			"whoever asks again may do it twice.",

@@ -1,6 +1,7 @@
 package messageserver
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -57,12 +58,38 @@ func (s *server) append(r *service.Request) (any, error) {
 	if m.Properties, err = properties(&asked); err != nil {
 		return nil, classified(err)
 	}
+	if err := s.fits(&m); err != nil {
+		return nil, err
+	}
 	comesFrom(&m, r.Peer())
 	placed, err := s.store.Append(m)
 	if err != nil {
-		return nil, classified(fmt.Errorf("append to topic %s: %w", topic, err))
+		return nil, s.placeless(topic, int32(queue), fmt.Errorf("append to topic %s: %w", topic, err))
 	}
 	return messages.Placed{Topic: topic, Queue: placed.Queue, Offset: placed.QueueOffset, Physical: placed.Physical, StoredMillis: placed.Stored}, nil
+}
+
+// fits says of a message that is too large that it is: the store has one class for all that it refuses.
+func (s *server) fits(m *message.Message) error {
+	switch {
+	case len(m.Body) > s.config.MessageBytesMax:
+		return wire.NewProblem(wire.TooLarge, fmt.Errorf("body of %d bytes, more than %d", len(m.Body), s.config.MessageBytesMax))
+	case len(m.Properties) > s.config.PropertiesMax:
+		return wire.NewProblem(wire.TooLarge, fmt.Errorf("tag, keys and properties of %d bytes, more than %d", len(m.Properties), s.config.PropertiesMax))
+	}
+	return nil
+}
+
+// placeless gives an error its class, and of a queue that is not there tells whether its topic is.
+func (s *server) placeless(topic string, queue int32, err error) error {
+	if !errors.Is(err, commitlog.ErrNoQueue) {
+		return classified(err)
+	}
+	queues := s.store.Queues(topic)
+	if queues == 0 {
+		return wire.NewProblem(wire.NotFound, fmt.Errorf("topic %s: no such topic", topic))
+	}
+	return wire.NewProblem(wire.NotFound, fmt.Errorf("queue %d of topic %s, which has %d: no such queue", queue, topic, queues))
 }
 
 // sent is the message of a request, in one of two forms.
@@ -116,7 +143,7 @@ func (s *server) pull(r *service.Request) (any, error) {
 	request := commitlog.PullRequest{Topic: topic, Queue: queue, Offset: bounds[0], Count: int(bounds[1]), Bytes: bounds[2], Tags: tags}
 	result, err := s.store.Pull(request)
 	if err != nil {
-		return nil, classified(err)
+		return nil, s.placeless(topic, queue, err)
 	}
 	if bounds[3] > 0 && worthWaiting(&result) {
 		request.Suspend = time.Duration(bounds[3]) * time.Millisecond
@@ -182,7 +209,7 @@ func (s *server) query(r *service.Request) (any, error) {
 		return nil, err
 	}
 	if s.store.Queues(topic) == 0 {
-		return nil, classified(fmt.Errorf("query topic %s: %w", topic, commitlog.ErrNoQueue))
+		return nil, s.placeless(topic, 0, commitlog.ErrNoQueue)
 	}
 	all, err := s.store.Query(topic, key, from, to, int(limit))
 	if err != nil {
@@ -209,5 +236,8 @@ func (s *server) offset(r *service.Request) (any, error) {
 		boundary = commitlog.Upper
 	}
 	offset, err := s.store.OffsetByTime(topic, queue, at, boundary)
-	return messages.Position{Offset: offset}, classified(err)
+	if err != nil {
+		return nil, s.placeless(topic, queue, err)
+	}
+	return messages.Position{Offset: offset}, nil
 }

@@ -3,7 +3,6 @@ package messageserver
 import (
 	"fmt"
 
-	"lakebed/engine/commitlog"
 	"lakebed/service"
 	"lakebed/service/messages"
 	"lakebed/service/wire"
@@ -32,7 +31,7 @@ func (s *server) topic(r *service.Request) (any, error) {
 func (s *server) describe(name string) (messages.Topic, error) {
 	t := messages.Topic{Name: name, Queues: make([]messages.Queue, s.store.Queues(name))}
 	if len(t.Queues) == 0 {
-		return t, classified(fmt.Errorf("describe topic %s: %w", name, commitlog.ErrNoQueue))
+		return t, wire.NewProblem(wire.NotFound, fmt.Errorf("topic %s: no such topic", name))
 	}
 	for i := range t.Queues {
 		low, high, err := s.store.Bounds(name, int32(i))
@@ -50,7 +49,7 @@ func (s *server) create(r *service.Request) (any, error) {
 		return nil, err
 	}
 	if err := s.store.CreateTopic(asked.Name, asked.Queues); err != nil {
-		return nil, classified(fmt.Errorf("create topic %q: %w", asked.Name, err))
+		return nil, classified(fmt.Errorf("create topic %s: %w", asked.Name, err))
 	}
 	return s.describe(asked.Name)
 }

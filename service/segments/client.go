@@ -23,11 +23,16 @@ const (
 // Balanced has the store choose the partition.
 const Balanced = -1
 
+// Service is what servers of segment logs call themselves: see wire.ServiceHeader.
+const Service = "segment log"
+
 // Client talks to one server.
 type Client struct{ calls *call.Client }
 
-// New makes a client. It connects when something is asked.
+// New makes a client. It connects when something is asked. A server of something else is told by wire.WrongService or wire.Foreign, and
+// has done nothing then.
 func New(config call.Config) (*Client, error) {
+	config.Service = Service
 	calls, err := call.New(config)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package segmentserver
 
 import (
 	"errors"
+	"strings"
 
 	"lakebed/engine/host"
 	"lakebed/engine/seglog"
@@ -40,7 +41,11 @@ func classified(err error) error {
 		{seglog.ErrCorrupt, wire.Corrupt},
 	} {
 		if errors.Is(err, known.sentinel) {
-			return wire.NewProblem(known.class, err)
+			p := wire.NewProblem(known.class, err)
+			if known.sentinel == seglog.ErrInvalid { // which the class says
+				p.Detail = strings.TrimSuffix(p.Detail, ": "+seglog.ErrInvalid.Error())
+			}
+			return p
 		}
 	}
 	return wire.NewProblem(wire.Internal, err)

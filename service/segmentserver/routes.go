@@ -16,7 +16,7 @@ const (
 
 func info() service.Info {
 	return service.Info{
-		Title: "Lakebed segment log", Version: "1",
+		Title: "Lakebed segment log", Version: "1", Service: segments.Service,
 		About: "Topics in partitions. Messages of a partition have cursors, one after the other, and are read in their order. " +
 			"A failure is a problem document (RFC 9457) with a class. Status 520 is outcome-unknown: what was asked for may have been done; " +
 			"whoever asks again may do it twice.",

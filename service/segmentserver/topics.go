@@ -67,7 +67,7 @@ func (s *server) create(r *service.Request) (any, error) {
 		return nil, err
 	}
 	if err := s.store.CreateTopic(asked.Name, seglog.TopicConfig{Partitions: asked.Partitions, Retention: retention}); err != nil {
-		return nil, classified(fmt.Errorf("create topic %q: %w", asked.Name, err))
+		return nil, classified(fmt.Errorf("create topic %s: %w", asked.Name, err))
 	}
 	return s.describe(asked.Name)
 }

@@ -9,6 +9,7 @@ type Class string
 const (
 	Invalid         Class = "invalid"          // the request makes no sense to the store
 	UnsupportedType Class = "unsupported-type" // of the body
+	WrongService    Class = "wrong-service"    // the request names another service than the one that is served
 	TooLarge        Class = "too-large"        // the body, or a message in it
 	NotFound        Class = "not-found"        // no such topic, partition, queue or path
 	NotAllowed      Class = "not-allowed"      // this path has no such method
@@ -24,6 +25,7 @@ const (
 	Failed          Class = "failed"           // the store has stopped after a failure of its disk, and must be started again
 	Internal        Class = "internal"         // none of the others
 	Unreachable     Class = "unreachable"      // told by clients only: no connection was made, so nothing was sent
+	Foreign         Class = "foreign"          // told by clients only: what answers is no store of this project
 )
 
 // classes holds what is to know of each class, in the order of the constants.
@@ -39,6 +41,7 @@ func classes() []struct {
 	}{
 		{Invalid, 400, "invalid request"},
 		{UnsupportedType, 415, "content type is not supported"},
+		{WrongService, 421, "another service is served here"},
 		{TooLarge, 413, "too large"},
 		{NotFound, 404, "not found"},
 		{NotAllowed, 405, "method not allowed"},
@@ -54,6 +57,7 @@ func classes() []struct {
 		{Failed, 500, "store has failed"},
 		{Internal, 500, "internal error"},
 		{Unreachable, 0, "server cannot be reached"},
+		{Foreign, 0, "what answers is no Lakebed store"},
 	}
 }
 
@@ -106,6 +110,10 @@ func (p *Problem) Error() string { return fmt.Sprintf("%s (%d %s)", p.Detail, p.
 
 // Unwrap makes errors.Is find the class.
 func (p *Problem) Unwrap() error { return p.Class }
+
+// ServiceHeader names the service of a server in each of its answers. A request that has it is refused with WrongService, before
+// anything is done, by a server of another service.
+const ServiceHeader = "Lakebed-Service"
 
 // ProblemType is the media type of a Problem.
 const ProblemType = "application/problem+json"
