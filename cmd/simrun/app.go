@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lakebed/service/wire"
 	"lakebed/trial/campaign"
 )
 
@@ -38,18 +40,47 @@ func (a *app) run(ctx context.Context, arguments []string) int {
 		return a.code
 	}
 	if a.begun && errors.Is(err, context.Canceled) {
-		fmt.Fprintln(a.err, "simrun: interrupted")
+		a.tell(failure{Error: "interrupted", ExitCode: campaign.ExitEnvironment}, asJSON(command, arguments))
 		return campaign.ExitEnvironment
 	}
-	fmt.Fprintf(a.err, "simrun: %s\n", strings.TrimPrefix(err.Error(), campaign.ErrUsage.Error()+": "))
+	told := failure{Error: strings.TrimPrefix(err.Error(), campaign.ErrUsage.Error()+": "), ExitCode: campaign.ExitEnvironment}
+	_ = errors.As(err, &told.Class) // it may have none
 	if !a.begun || errors.Is(err, campaign.ErrUsage) {
-		fmt.Fprintf(a.err, "see: %s --help\n", command.CommandPath())
-		return campaign.ExitUsage
+		told.See, told.ExitCode = command.CommandPath()+" --help", campaign.ExitUsage
+	} else if a.code == campaign.ExitBroken {
+		told.ExitCode = a.code // what was found before the environment failed still holds
 	}
-	if a.code == campaign.ExitBroken {
-		return a.code // what was found before the environment failed still holds
+	a.tell(told, asJSON(command, arguments))
+	return told.ExitCode
+}
+
+// failure is why a command has ended, as --json tells it on standard error: standard output holds results only, perhaps some that
+// came before.
+type failure struct {
+	Error    string     `json:"error"`
+	Class    wire.Class `json:"class,omitempty"` // of what a server of a single-node store has refused
+	ExitCode int        `json:"exit_code"`
+	See      string     `json:"see,omitempty"` // the command that explains the right use
+}
+
+func (a *app) tell(f failure, asJSON bool) {
+	if asJSON {
+		_ = json.NewEncoder(a.err).Encode(f) // there is nobody else to tell
+		return
 	}
-	return campaign.ExitEnvironment
+	fmt.Fprintf(a.err, "simrun: %s\n", f.Error)
+	if f.See != "" {
+		fmt.Fprintf(a.err, "see: %s\n", f.See)
+	}
+}
+
+// asJSON says whether a command was asked for JSON, even where its flags were not understood.
+func asJSON(c *cobra.Command, arguments []string) bool {
+	f := c.Flags().Lookup("json")
+	if f == nil || f.Value.Type() != "bool" {
+		return false
+	}
+	return f.Value.String() == "true" || !f.Changed && slices.Contains(arguments, "--json")
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -84,12 +115,15 @@ Start with "simrun campaign". It takes about a minute and ends with what to do n
 
 Exit codes: 0 ok, 1 a promise that was checked is broken or too little was seen, 2 wrong use, 3 the environment failed or
 you interrupted.
-All commands that print a table print the same facts as JSON with --json.`,
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		Args:             explainCommand,
-		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRun: func(*cobra.Command, []string) { a.begun = true },
+All commands that print a table print the same facts as JSON with --json. Then an error is one JSON object on standard error.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          explainCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			a.begun = true
+			return refuseEmptyPaths(c)
+		},
 	}
 	root.SetFlagErrorFunc(explainFlag)
 	root.AddCommand(a.campaignCommand(), a.replayCommand(), a.shrinkCommand(), a.exploreCommand(), a.metamorphicCommand(), a.defectsCommand(), a.benchCommand(), a.inspectCommand(), a.reportCommand(), a.experimentCommand(), a.versionCommand(), a.workerCommand())
@@ -134,6 +168,18 @@ func refuseBelowOne(c *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// refuseEmptyPaths refuses flags for a path or an address that were given without one, as a script does whose variable is not set: to
+// take them for flags that were not given would lose the page, or reach another store.
+func refuseEmptyPaths(c *cobra.Command) (err error) {
+	paths := []string{"html", "model", "markdown", "out", "junit", "jsonl", "resume", "trace", "overlay", "compare", "dir", "data", "url", "socket", "listen", "profile-dir"}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if value := f.Value.String(); err == nil && slices.Contains(paths, f.Name) && (value == "" || value == `[""]` || value == "[]") {
+			err = fmt.Errorf("%w: --%s is given without a value", campaign.ErrUsage, f.Name)
+		}
+	})
+	return err
 }
 
 // explainFlag names the flag that was likely meant.

@@ -81,6 +81,8 @@ The directory must be on a disk: a memory file system syncs nothing, and the fig
   simrun report bench.json --out report               # the same as Markdown and as a page
   simrun bench stores                                 # the single-node stores, in a minute or two
   simrun bench stores --only seglog/group/1000/1KiB   # one cell; --thorough has all 360, in an hour
+  simrun bench stores --only commitlog/always         # one store in one sync mode
+  simrun bench stores --dir /disk1 --json >s.json     # on another disk, kept to compare with: --compare s.json
   simrun bench append --compare bench.json            # what has changed since
   simrun bench ledger --only read/100B/cached/batch/100 --profile cpu
   simrun bench world                                  # the simulated world's speed, with one bookie

@@ -29,7 +29,7 @@ type segmentFlags struct {
 }
 
 func (a *app) logCommand() *cobra.Command {
-	f := segmentFlags{}
+	f := segmentFlags{reachFlags: reachFlags{sort: segmentLog, other: messageLog, settings: []string{"sync", "segment-bytes"}}}
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Serve a segment log over HTTP or a unix socket, and append to it, fetch and tail",
@@ -41,8 +41,8 @@ only its owner may open.
 
 docs/http.md has all of it for curl.
 
-Exit code 0: done. 2: wrong use, or there is no such topic, partition or message. 3: the store could not do it, or cannot be
-reached. An append whose outcome is unknown says so, and is never repeated.`,
+Exit code 0: done. 2: wrong use, a store of another sort, or there is no such topic, partition or message. 3: the store could not do
+it, or cannot be reached. With --json an error is one JSON object on standard error. An append whose outcome is unknown says so, and is never repeated.`,
 		Example: `  simrun log serve --dir /tmp/mstore --listen 127.0.0.1:8080 --socket /tmp/mstore.sock
   simrun log create access --partitions 4 --url http://127.0.0.1:8080
   seq 1000 | simrun log append access --socket /tmp/mstore.sock
@@ -96,7 +96,7 @@ func (f *segmentFlags) store(bounds service.Config, logger *slog.Logger) (*openS
 // withSegments runs use with a client of the store that the flags name.
 func (a *app) withSegments(c *cobra.Command, f *segmentFlags, use func(context.Context, *segments.Client) error) error {
 	open := func() (*openStore, error) {
-		if err := f.holds(segmentLog, messageLog); err != nil {
+		if err := f.holds(); err != nil {
 			return nil, err
 		}
 		return f.store(service.DefaultConfig(), a.errorLog())
@@ -128,7 +128,7 @@ It says where it listens when it does. /openapi.json describes what can be asked
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.serveStore(c, &serve, &f.reachFlags, "segment log", func() (*openStore, error) {
 				f.makes = true
-				if err := f.holds(segmentLog, messageLog); err != nil {
+				if err := f.holds(); err != nil {
 					return nil, err
 				}
 				return f.store(serve.bounds, nil)
@@ -197,8 +197,11 @@ func (a *app) logCreateCommand(f *segmentFlags) *cobra.Command {
   simrun log create access --url http://127.0.0.1:8080 --retention 24h --retention-bytes 1073741824`,
 		Args: oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
-			if period < 0 || bytes < 0 || partitions < 0 {
-				return fmt.Errorf("%w: partitions and retention must not be negative", campaign.ErrUsage)
+			if err := refuseBelowOne(c, "partitions"); err != nil {
+				return err
+			}
+			if err := checkRetention(period, bytes); err != nil {
+				return err
 			}
 			for _, dir := range f.dirs {
 				_, path := volumePath(dir, 0)
@@ -217,8 +220,8 @@ func (a *app) logCreateCommand(f *segmentFlags) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVar(&partitions, "partitions", 0, "how many; 0: one for each data directory in service")
-	c.Flags().DurationVar(&period, "retention", 0, "how long messages stay; 0, with --retention-bytes: the store's default, 72h")
+	c.Flags().IntVar(&partitions, "partitions", 0, "how many; left out: one for each data directory in service")
+	c.Flags().DurationVar(&period, "retention", 0, "how long messages stay, in whole seconds; 0, with --retention-bytes: the store's default, 72h")
 	c.Flags().Int64Var(&bytes, "retention-bytes", 0, "longest partition")
 	return c
 }
@@ -233,6 +236,12 @@ func (a *app) logAlterCommand(f *segmentFlags) *cobra.Command {
 		Example: `  simrun log alter access --retention 24h --socket /tmp/mstore.sock`,
 		Args:    oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
+			if !c.Flags().Changed("retention") && !c.Flags().Changed("retention-bytes") {
+				return fmt.Errorf("%w: alter needs --retention, --retention-bytes or both; --retention 0 keeps messages for ever", campaign.ErrUsage)
+			}
+			if err := checkRetention(period, bytes); err != nil {
+				return err
+			}
 			asked := segments.Retention{Seconds: int64(period / time.Second), Bytes: bytes}
 			return a.withSegments(c, f, func(ctx context.Context, client *segments.Client) error {
 				altered, err := client.SetRetention(ctx, arguments[0], asked)
@@ -243,9 +252,20 @@ func (a *app) logAlterCommand(f *segmentFlags) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().DurationVar(&period, "retention", 0, "how long messages stay; 0: for ever")
+	c.Flags().DurationVar(&period, "retention", 0, "how long messages stay, in whole seconds; 0: for ever")
 	c.Flags().Int64Var(&bytes, "retention-bytes", 0, "longest partition; 0: any length")
 	return c
+}
+
+// checkRetention refuses what would be rounded to something else than was asked for.
+func checkRetention(period time.Duration, bytes int64) error {
+	switch {
+	case period < 0 || bytes < 0:
+		return fmt.Errorf("%w: --retention %v, --retention-bytes %d: must not be negative", campaign.ErrUsage, period, bytes)
+	case period%time.Second != 0:
+		return fmt.Errorf("%w: --retention %v: want whole seconds", campaign.ErrUsage, period)
+	}
+	return nil
 }
 
 func (a *app) logStatsCommand(f *segmentFlags) *cobra.Command {

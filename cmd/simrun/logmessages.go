@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ be stored or not.`,
 		RunE: func(c *cobra.Command, arguments []string) error {
 			if pack < 1 {
 				return fmt.Errorf("%w: --pack %d: must be more than nothing", campaign.ErrUsage, pack)
+			}
+			if err := checkLeast("partition", int64(number), segments.Balanced); err != nil {
+				return err
 			}
 			return a.withSegments(c, f, func(ctx context.Context, client *segments.Client) error {
 				send := func(lines [][]byte) (int, error) {
@@ -138,6 +142,9 @@ func (f *fetchFlags) add(c *cobra.Command) {
 }
 
 func (f *fetchFlags) from(c *cobra.Command) (segments.From, error) {
+	if err := cmp.Or(checkLeast("partition", int64(f.partition), 0), checkLeast("cursor", f.cursor, -1)); err != nil {
+		return segments.From{}, err
+	}
 	switch byTime := c.Flags().Changed("time"); {
 	case byTime && f.cursor >= 0:
 		return segments.From{}, fmt.Errorf("%w: --cursor and --time: want one of them", campaign.ErrUsage)
@@ -147,6 +154,17 @@ func (f *fetchFlags) from(c *cobra.Command) (segments.From, error) {
 		return segments.At(f.cursor), nil
 	}
 	return segments.Oldest(), nil
+}
+
+// checkLeast refuses numbers that stand for nothing.
+func checkLeast(flag string, value, least int64) error {
+	switch {
+	case value >= least:
+		return nil
+	case least < 0:
+		return fmt.Errorf("%w: --%s %d: want a number from 0, or %d", campaign.ErrUsage, flag, value, least)
+	}
+	return fmt.Errorf("%w: --%s %d: must not be negative", campaign.ErrUsage, flag, value)
 }
 
 func (a *app) logFetchCommand(f *segmentFlags) *cobra.Command {
@@ -270,6 +288,9 @@ func (a *app) logSeekCommand(f *segmentFlags) *cobra.Command {
 		Example: `  simrun log seek access --partition 2 --time 1555553312 --socket /tmp/mstore.sock`,
 		Args:    oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
+			if err := checkLeast("partition", int64(number), 0); err != nil {
+				return err
+			}
 			return a.withSegments(c, f, func(ctx context.Context, client *segments.Client) error {
 				cursor, err := client.Seek(ctx, arguments[0], number, at)
 				if err != nil || f.json {

@@ -24,12 +24,13 @@ import (
 // messageFlags are what all commands on commit logs share.
 type messageFlags struct {
 	reachFlags
-	flush     string
-	fileBytes int64
+	flush       string
+	fileBytes   int64
+	preallocate string
 }
 
 func (a *app) mqCommand() *cobra.Command {
-	f := messageFlags{}
+	f := messageFlags{reachFlags: reachFlags{sort: messageLog, other: segmentLog, settings: []string{"flush", "file-bytes", "preallocate"}}}
 	c := &cobra.Command{
 		Use:   "mq",
 		Short: "Serve a commit log over HTTP or a unix socket, and send to it, pull, tail and query",
@@ -40,10 +41,17 @@ time.
 one process only. Over HTTP there is neither encryption nor a password: listen on the loopback, or on a unix socket, which
 only its owner may open.
 
+A new store takes 2 GiB of the disk with its first command: the log's files have 1 GiB, and one lies ready behind the one that is written.
+Smaller files take less: --file-bytes 67108864 takes 128 MiB; it counts when a store is made, which then keeps its length. Or
+--preallocate sparse, each time the store is opened: files take what is written, as RocketMQ's do. The default reserves, though every
+file system could do without: a disk that is full then refuses whole files, the store goes on answering, and takes messages again when
+there is room. In a sparse file it can refuse any write, and that stops the store until it is started again.
+
 docs/http.md has all of it for curl.
 
-Exit code 0: done. 2: wrong use, or there is no such topic or queue. 3: the store could not do it, or cannot be reached. An append
-whose outcome is unknown says so, and is never repeated.`,
+Exit code 0: done. 2: wrong use, a store of another sort, or there is no such topic, queue or message. 3: the store could not do it, or
+cannot be reached. With --json an error is one JSON object on standard error. A send whose outcome is unknown says so, and is never
+repeated.`,
 		Example: `  simrun mq serve --dir /tmp/mq --file-bytes 67108864 --listen 127.0.0.1:8081 --socket /tmp/mq.sock
   simrun mq create orders --queues 4 --url http://127.0.0.1:8081
   seq 1000 | simrun mq send orders --tag paid --socket /tmp/mq.sock
@@ -61,7 +69,8 @@ whose outcome is unknown says so, and is never repeated.`,
 	f.add(c, false)
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.flush, "flush", string(commitlog.FlushGroup), "with --dir: when appends are acknowledged: always, group, interval or never")
-	flags.Int64Var(&f.fileBytes, "file-bytes", 0, "with --dir: length of the log's files, reserved at once; 0: as they are, 1 GiB in a new store")
+	flags.Int64Var(&f.fileBytes, "file-bytes", 0, "with --dir: length of the log's files, of which two are reserved at once; 0: as they are, 1 GiB in a new store")
+	flags.StringVar(&f.preallocate, "preallocate", string(commitlog.DefaultConfig().Preallocation), "with --dir: what a new file of the log takes of the disk: fallocated, sparse, zero-filled or recycled")
 	c.AddCommand(a.mqServeCommand(&f), a.mqTopicsCommand(&f), a.mqCreateCommand(&f), a.mqSendCommand(&f), a.mqPullCommand(&f), a.mqTailCommand(&f),
 		a.mqQueryCommand(&f), a.mqOffsetCommand(&f), a.mqStatsCommand(&f), a.mqHealthCommand(&f))
 	return c
@@ -74,6 +83,7 @@ func (f *messageFlags) store(bounds service.Config, logger *slog.Logger) (*openS
 	}
 	config := commitlog.DefaultConfig()
 	config.Flush, config.AutoCreateTopic = commitlog.FlushMode(f.flush), false
+	config.Preallocation = series.Preallocation(f.preallocate)
 	found, err := logFileBytes(f.dirs[0])
 	switch {
 	case err != nil:
@@ -122,7 +132,7 @@ func logFileBytes(dir string) (int64, error) {
 // withMessages runs use with a client of the store that the flags name.
 func (a *app) withMessages(c *cobra.Command, f *messageFlags, use func(context.Context, *messages.Client) error) error {
 	open := func() (*openStore, error) {
-		if err := f.holds(messageLog, segmentLog); err != nil {
+		if err := f.holds(); err != nil {
 			return nil, err
 		}
 		return f.store(service.DefaultConfig(), a.errorLog())
@@ -147,14 +157,14 @@ way get their answers, and the store is closed. A second signal kills it, which 
 always and group.
 
 A store whose disk fails stops taking messages, says so in /v1/health, and goes on answering what it can read, until it is started
-again. It says where it listens when it does. /openapi.json describes what can be asked.`,
+again. A new store takes 2 GiB of the disk; smaller: --file-bytes, --preallocate sparse (see simrun mq --help). It says where it listens when it does. /openapi.json describes what can be asked.`,
 		Example: `  simrun mq serve --dir /tmp/mq --listen 127.0.0.1:8081
   simrun mq serve --dir /tmp/mq --file-bytes 67108864 --socket /tmp/mq.sock --flush always`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.serveStore(c, &serve, &f.reachFlags, "commit log", func() (*openStore, error) {
 				f.makes = true
-				if err := f.holds(messageLog, segmentLog); err != nil {
+				if err := f.holds(); err != nil {
 					return nil, err
 				}
 				return f.store(serve.bounds, nil)
@@ -202,11 +212,15 @@ func (a *app) mqCreateCommand(f *messageFlags) *cobra.Command {
 	queues := commitlog.DefaultConfig().QueuesPerTopic
 	c := &cobra.Command{
 		Use: "create TOPIC", Short: "Make a topic, or give it more queues",
-		Long: `Make a topic, or give one more queues. With --dir the directory is made if it is missing.`,
+		Long: `Make a topic, or give one more queues. With --dir the directory is made if it is missing, and a new store in it
+takes 2 GiB of the disk; with --file-bytes 67108864 128 MiB. See simrun mq --help.`,
 		Example: `  simrun mq create orders --dir /tmp/mq --file-bytes 67108864
   simrun mq create orders --queues 8 --url http://127.0.0.1:8081`,
 		Args: oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
+			if err := refuseBelowOne(c, "queues"); err != nil {
+				return err
+			}
 			for _, dir := range f.dirs {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return fmt.Errorf("%w: %w", campaign.ErrEnvironment, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -31,6 +32,9 @@ not.`,
   echo paid | simrun mq send orders --queue 2 --tag paid --key o-17 --key c-5 --socket /tmp/mq.sock`,
 		Args: oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
+			if err := checkLeast("queue", int64(queue), messages.AnyQueue); err != nil {
+				return err
+			}
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				send := func(line []byte) error {
 					_, err := client.Append(ctx, arguments[0], queue, messages.NewMessage{Body: append(wire.Bytes{}, line...), Tag: tag, Keys: keys})
@@ -91,9 +95,20 @@ func (f *pullFlags) add(c *cobra.Command, standard int64, about string) {
 	c.Flags().StringVar(&f.tags, "tags", "*", "messages with these tags only: A || B")
 }
 
-func (f *pullFlags) check() error {
+func (f *pullFlags) check(leastOffset int64) error {
+	if err := cmp.Or(checkLeast("queue", int64(f.queue), 0), checkLeast("offset", f.offset, leastOffset)); err != nil {
+		return err
+	}
 	if _, err := messages.Expression(f.tags).Tags(); err != nil {
 		return asUsage(err)
+	}
+	return nil
+}
+
+// beyond says that a queue ends before the offset that was asked for, which the store answers with the offset to go on at.
+func (f *pullFlags) beyond(p *messages.Pulled) error {
+	if f.offset > p.Max { // of an empty queue the status says no more than that
+		return fmt.Errorf("%w: --offset %d: the queue ends at %d", campaign.ErrUsage, f.offset, p.Max)
 	}
 	return nil
 }
@@ -111,16 +126,16 @@ func (a *app) mqPullCommand(f *messageFlags) *cobra.Command {
   simrun mq pull orders --tags 'paid || refused' --socket /tmp/mq.sock`,
 		Args: oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
-			if err := from.check(); err != nil {
+			if err := cmp.Or(from.check(0), checkLeast("count", int64(count), 0)); err != nil {
 				return err
-			}
-			if count < 0 || from.offset < 0 {
-				return fmt.Errorf("%w: --count %d, --offset %d: must not be negative", campaign.ErrUsage, count, from.offset)
 			}
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				left := count
 				for offset := from.offset; ; {
 					pulled, err := client.Pull(ctx, arguments[0], from.queue, offset, messages.PullOptions{Tags: messages.Expression(from.tags)})
+					if err == nil {
+						err = from.beyond(&pulled)
+					}
 					if err != nil {
 						return err
 					}
@@ -169,17 +184,20 @@ which is exit code 3.`,
   simrun mq tail orders --queue 1 --offset 0 --tags paid --json --socket /tmp/mq.sock`,
 		Args: oneName("the name of a topic"),
 		RunE: func(c *cobra.Command, arguments []string) error {
-			if err := from.check(); err != nil {
+			if err := from.check(-1); err != nil {
 				return err
 			}
 			topic := arguments[0]
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
+				at, err := client.Pull(ctx, topic, from.queue, max(from.offset, 0), messages.PullOptions{Count: 1})
+				if err == nil {
+					err = from.beyond(&at)
+				}
+				if err != nil {
+					return err
+				}
 				offset := from.offset
 				if offset < 0 {
-					at, err := client.Pull(ctx, topic, from.queue, 0, messages.PullOptions{Count: 1})
-					if err != nil {
-						return err
-					}
 					offset = at.Max
 				}
 				for {
@@ -215,6 +233,9 @@ func (a *app) mqQueryCommand(f *messageFlags) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, arguments []string) error {
+			if err := checkLeast("limit", int64(limit), 0); err != nil {
+				return err
+			}
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				all, err := client.Query(ctx, arguments[0], arguments[1], time.Time{}, time.Time{}, limit)
 				if err != nil {
@@ -243,6 +264,12 @@ func (a *app) mqOffsetCommand(f *messageFlags) *cobra.Command {
 			moment, err := time.Parse(time.RFC3339Nano, at)
 			if err != nil {
 				return fmt.Errorf("%w: --time %q: want a time such as 2026-01-31T12:00:00Z", campaign.ErrUsage, at)
+			}
+			if moment.UnixMilli() < 0 {
+				return fmt.Errorf("%w: --time %q: nothing was stored before 1970", campaign.ErrUsage, at)
+			}
+			if err := checkLeast("queue", int64(queue), 0); err != nil {
+				return err
 			}
 			boundary := messages.Lower
 			if upper {

@@ -27,6 +27,9 @@ type reachFlags struct {
 	socket string
 	json   bool
 	makes  bool // the command makes a store where there is none
+
+	sort, other storeSort
+	settings    []string // flags of a store that this process opens
 }
 
 // storeSort is a sort of store that a directory may hold.
@@ -45,7 +48,8 @@ func (s storeSort) in(dir string) bool {
 
 // holds reports that no directory holds a store of this sort. To open one there would make it: beside a store of the other
 // sort that is always a mistake, and elsewhere it is one of a command that only looks.
-func (f *reachFlags) holds(sort, other storeSort) error {
+func (f *reachFlags) holds() error {
+	sort, other := f.sort, f.other
 	for _, dir := range f.dirs {
 		if sort.in(dir) {
 			return nil
@@ -154,12 +158,17 @@ func (a *app) reach(c *cobra.Command, f *reachFlags, open func() (*openStore, er
 			err = o.within(ctx, func(config call.Config) error { return use(ctx, config) })
 		}
 	default:
+		for _, name := range f.settings {
+			if c.Flags().Changed(name) {
+				return fmt.Errorf("%w: --%s is a setting of a store that --dir opens: a server has been given its own", campaign.ErrUsage, name)
+			}
+		}
 		err = use(ctx, call.Config{URL: f.url, Socket: f.socket})
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, wire.OutcomeUnknown) {
 		return ctx.Err()
 	}
-	return explainStore(err)
+	return f.explain(err)
 }
 
 // volumePath is the name and the path of the n-th data directory, which is given as PATH or NAME=PATH.
@@ -170,12 +179,18 @@ func volumePath(dir string, n int) (name, path string) {
 	return fmt.Sprintf("disk%d", n), dir
 }
 
-// explainStore sorts errors into exit codes and says what to do about them.
-func explainStore(err error) error {
+// explain sorts errors into exit codes and says what to do about them.
+func (f *reachFlags) explain(err error) error {
 	if err == nil || errors.Is(err, campaign.ErrUsage) {
 		return err
 	}
-	for _, class := range []wire.Class{wire.Invalid, wire.NotFound, wire.Exists, wire.TooLarge, wire.Trimmed, wire.Beyond} {
+	if errors.Is(err, wire.WrongService) {
+		return asUsage(fmt.Errorf("%w\nthe commands for a %s are: %s", err, f.other.name, f.other.command))
+	}
+	if errors.Is(err, wire.Foreign) {
+		return asUsage(fmt.Errorf("%w\nwant the address of a server of a %s: see %s serve --help", err, f.sort.name, f.sort.command))
+	}
+	for _, class := range []wire.Class{wire.Invalid, wire.NotFound, wire.Exists, wire.TooLarge, wire.UnsupportedType, wire.NotAllowed, wire.Trimmed, wire.Beyond} {
 		if errors.Is(err, class) && !errors.Is(err, wire.OutcomeUnknown) {
 			return asUsage(err)
 		}
@@ -184,7 +199,7 @@ func explainStore(err error) error {
 	case errors.Is(err, wire.OutcomeUnknown):
 		err = fmt.Errorf("%w\nit may be stored or not: look before you send it again", err)
 	case errors.Is(err, wire.Unreachable):
-		err = fmt.Errorf("%w\ndoes a server run there? see: simrun log serve --help, simrun mq serve --help", err)
+		err = fmt.Errorf("%w\ndoes a server run there? see: %s serve --help", err, f.sort.command)
 	case errors.Is(err, host.ErrLocked):
 		err = fmt.Errorf("%w\nanother process has the store open: ask its server with --url or --socket", err)
 	}
