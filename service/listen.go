@@ -19,10 +19,21 @@ var ErrSocketInUse = errors.New("somebody listens there")
 // Listen takes a TCP address, host:port.
 func Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 
+// ErrNoSocket says that something else than a socket lies where a unix socket is to be made. It stays.
+var ErrNoSocket = errors.New("there is something that is no socket")
+
+// CheckSocketPath refuses a path that no unix socket can have.
+func CheckSocketPath(path string) error {
+	if len(path) > socketPathMax {
+		return fmt.Errorf("socket %s: its path has %d bytes, more than the %d that the system takes", path, len(path), socketPathMax)
+	}
+	return nil
+}
+
 // ListenSocket makes a unix socket at a path. A file that a process left there when it died is replaced.
 func ListenSocket(path string, mode fs.FileMode) (net.Listener, error) {
-	if len(path) > socketPathMax {
-		return nil, fmt.Errorf("socket %s: its path has %d bytes, more than the %d that the system takes", path, len(path), socketPathMax)
+	if err := CheckSocketPath(path); err != nil {
+		return nil, err
 	}
 	if err := removeStale(path); err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
@@ -40,8 +51,13 @@ func ListenSocket(path string, mode fs.FileMode) (net.Listener, error) {
 // removeStale removes a socket that nobody listens on. Anything that is no socket stays, and is in the way.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Type() != fs.ModeSocket {
-		return nil // net.Listen says what is wrong, if anything is
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return ErrNoSocket // net.Listen would say that somebody listens there
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
