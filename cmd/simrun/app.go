@@ -35,6 +35,10 @@ func (a *app) run(ctx context.Context, arguments []string) int {
 	root.SetArgs(arguments)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
+	if err := enoughFiles(); err != nil {
+		a.tell(failure{Error: err.Error(), ExitCode: campaign.ExitEnvironment}, slices.Contains(arguments, "--json"))
+		return campaign.ExitEnvironment
+	}
 	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return a.code

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,9 +30,13 @@ against the other: the mark against the journal, the ledger table against the en
 points to; cursors of segments against each other, and against their indexes and checkpoints; every message of a commit log against its unit in
 its queue and its entries in the key index.
 
-PATH is a data directory of a segment log (with "mstore" in it) or the directory of one partition; or the directory of a commit
+PATH is a part of one of these: of a file or a directory in a segment log its partition is looked at, or all of the data directory, and
+in a commit log the whole of it. Or it is a data directory of a segment log (with "mstore" in it) or the directory of one partition; or the directory of a commit
 log (with "commitlog" in it); or a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
 a journal file, an entry log, a ledger table, a mark, a cookie, or scrub.json, the list of what the bookie's scrubber found.
+
+Of a log it tells the first record that is no more whole; what lies behind it in a file of a segment log, and in all of a commit log, is
+not looked at. Of a commit log at most a thousand problems are listed.
 
 A store that is running goes on writing meanwhile, so its last group may look unfinished.
 
@@ -88,11 +93,38 @@ func inspectPath(path string) (inspection, error) {
 			return found, err
 		}
 	}
+	if whole := storeAround(path); whole != "" {
+		return inspectStore(whole)
+	}
 	report, err := inspectBookie(path, info)
 	if err != nil {
 		return nil, err
 	}
 	return bookieInspection{report}, nil
+}
+
+// storeAround is the directory of the single-node store that a path is a part of, or of its partition; empty: it is part of none. Their
+// files say little by themselves, and are checked one against the other.
+func storeAround(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		above := filepath.Dir(at)
+		switch filepath.Base(at) {
+		case segmentLog.folder:
+			if below, err := filepath.Rel(at, path); err == nil && strings.Count(below, string(os.PathSeparator)) == 3 {
+				return filepath.Dir(path) // a file of partition/TOPIC/N
+			}
+			return above
+		case messageLog.folder, "consumequeue", "index", "checkpoint", "tail":
+			if messageLog.in(above) {
+				return above
+			}
+		}
+	}
+	return ""
 }
 
 // inspectStore inspects what is of one of the single-node stores; nil: it is neither.

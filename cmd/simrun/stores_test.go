@@ -183,6 +183,10 @@ func TestWrongUseOfStoresIsExplained(t *testing.T) {
 		"mq offset a --time now --socket s":     "2026-01-31",
 		"mq serve --dir d --dir e --socket s":   "one directory",
 		"mq serve --dir d --socket s --flush x": "flush mode",
+
+		"mq serve --dir d --socket s --preallocate x":            "want sparse, fallocated",
+		"log serve --dir d --socket " + strings.Repeat("x", 108): "more than the 107",
+		"mq topics --socket " + strings.Repeat("x", 108):         "more than the 107",
 	} {
 		code, out, err := simrun(t, strings.Fields(command)...)
 		if code != campaign.ExitUsage || out != "" || !strings.Contains(err, reason) {
@@ -194,6 +198,30 @@ func TestWrongUseOfStoresIsExplained(t *testing.T) {
 	}
 	if code, _, err := simrun(t, "log", "stats", "--socket", "absent"); code != campaign.ExitEnvironment || !strings.Contains(err, "does a server run there?") {
 		t.Errorf("exit code %d: %s", code, err)
+	}
+}
+
+// TestAPartOfAStoreIsInspectedAsWhatItIs: a file or a directory of a single-node store is not taken for one of a bookie, and a path that is
+// no directory is not served.
+func TestAPartOfAStoreIsInspectedAsWhatItIs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fine(t, "", "log create access --partitions 1 --dir s")
+	fine(t, "one\n", "log append access --dir s")
+	fine(t, "", "mq create orders --queues 1 --dir m --file-bytes 8388608")
+	fine(t, "one\n", "mq send orders --dir m")
+	for path, says := range map[string]string{
+		"s/mstore": "1 topics, 1 segments", "s/mstore/partition/access": "1 topics, 1 segments", "s/mstore/partition/access/topic": "1 topics, 1 segments",
+		"s/mstore/partition/access/0/0.log": "1 topics, 1 segments", "m/commitlog": "1 messages, 2 log files", "m/checkpoint": "1 messages, 2 log files",
+		"m/commitlog/00000000000000000000": "1 messages, ", "m/consumequeue/orders/0": "1 messages, ",
+	} {
+		if code, out, err := simrun(t, "inspect", path); code != campaign.ExitOK && !strings.Contains(out, "notes") || !strings.Contains(out, says) {
+			t.Errorf("%s: exit code %d, %q, %q; want %q", path, code, out, err, says)
+		}
+	}
+	for _, line := range []string{"log serve --listen 127.0.0.1:0", "mq serve --listen 127.0.0.1:0", "log topics", "mq topics"} {
+		if code, _, err := simrun(t, append(strings.Fields(line), "--dir", "m/checkpoint")...); code != campaign.ExitUsage || !strings.Contains(err, "no directory") {
+			t.Errorf("%s: exit code %d, %q", line, code, err)
+		}
 	}
 }
 

@@ -51,6 +51,11 @@ func (s storeSort) in(dir string) bool {
 func (f *reachFlags) holds() error {
 	sort, other := f.sort, f.other
 	for _, dir := range f.dirs {
+		if _, path := volumePath(dir, 0); isFile(path) {
+			return fmt.Errorf("%w: %s is no directory: want one for a %s", campaign.ErrUsage, path, sort.name)
+		}
+	}
+	for _, dir := range f.dirs {
 		if sort.in(dir) {
 			return nil
 		}
@@ -64,6 +69,11 @@ func (f *reachFlags) holds() error {
 		return fmt.Errorf("%w: %s holds no %s: %s create TOPIC makes one", campaign.ErrUsage, f.firstPath(), sort.name, sort.command)
 	}
 	return nil // made, or the host says that there is no such directory
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 func (f *reachFlags) firstPath() string {
@@ -158,6 +168,9 @@ func (a *app) reach(c *cobra.Command, f *reachFlags, open func() (*openStore, er
 			err = o.within(ctx, func(config call.Config) error { return use(ctx, config) })
 		}
 	default:
+		if err := service.CheckSocketPath(f.socket); err != nil {
+			return asUsage(err)
+		}
 		for _, name := range f.settings {
 			if c.Flags().Changed(name) {
 				return fmt.Errorf("%w: --%s is a setting of a store that --dir opens: a server has been given its own", campaign.ErrUsage, name)
@@ -238,6 +251,9 @@ func (a *app) serveStore(c *cobra.Command, f *serveFlags, reach *reachFlags, wha
 		if err := checkAddress("listen", f.listen, true); err != nil {
 			return err
 		}
+	}
+	if err := service.CheckSocketPath(reach.socket); err != nil {
+		return asUsage(err)
 	}
 	if err := f.bounds.Validate(); err != nil {
 		return asUsage(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -144,5 +145,14 @@ func TestAFlagWithoutItsValueIsRefused(t *testing.T) {
 		if code, out, err := simrun(t, strings.Fields(line)...); code != campaign.ExitUsage || out != "" || !strings.Contains(err, fmt.Sprintf("%s is given without a value", flag)) {
 			t.Errorf("%s: exit code %d, %q, %q", line, code, out, err)
 		}
+	}
+}
+
+// TestTooFewFilesAreToldBeforeAnythingBegins: without that Go's runtime ends the program with its own stack and exit code 2.
+func TestTooFewFilesAreToldBeforeAnythingBegins(t *testing.T) {
+	c := exec.Command("bash", "-c", `ulimit -n 8; exec "$0" replay 1`, os.Args[0])
+	out, err := c.CombinedOutput()
+	if c.ProcessState == nil || c.ProcessState.ExitCode() != campaign.ExitEnvironment || !strings.Contains(string(out), "may open 8 files") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
