@@ -30,9 +30,8 @@ against the other: the mark against the journal, the ledger table against the en
 points to; cursors of segments against each other, and against their indexes and checkpoints; every message of a commit log against its unit in
 its queue and its entries in the key index.
 
-PATH is a part of one of these: of a file or a directory in a segment log its partition is looked at, or all of the data directory, and
-in a commit log the whole of it. Or it is a data directory of a segment log (with "mstore" in it) or the directory of one partition; or the directory of a commit
-log (with "commitlog" in it); or a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
+PATH is a data directory of a segment log (with "mstore" in it), or something in it, of which the whole partition is looked at, or
+all of the directory; or the directory of a commit log (with "commitlog" in it), or something in it, and the whole is looked at; or a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
 a journal file, an entry log, a ledger table, a mark, a cookie, or scrub.json, the list of what the bookie's scrubber found.
 
 Of a log it tells the first record that is no more whole; what lies behind it in a file of a segment log, and in all of a commit log, is
