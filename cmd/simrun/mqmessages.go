@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lakebed/engine/commitlog/message"
 	"lakebed/service/messages"
 	"lakebed/service/wire"
 	"lakebed/trial/campaign"
@@ -35,6 +36,9 @@ not.`,
 			if err := checkLeast("queue", int64(queue), messages.AnyQueue); err != nil {
 				return err
 			}
+			if err := message.CheckTag(tag); err != nil {
+				return asUsage(err)
+			}
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				send := func(line []byte) error {
 					_, err := client.Append(ctx, arguments[0], queue, messages.NewMessage{Body: append(wire.Bytes{}, line...), Tag: tag, Keys: keys})
@@ -49,7 +53,7 @@ not.`,
 		},
 	}
 	c.Flags().Int32Var(&queue, "queue", queue, "number of the queue; -1: each has its turn")
-	c.Flags().StringVar(&tag, "tag", "", "of the messages")
+	c.Flags().StringVar(&tag, "tag", "", "of the messages; without ||, which stands between the tags of --tags")
 	c.Flags().StringArrayVar(&keys, "key", nil, "of the messages; may be given several times")
 	return c
 }

@@ -260,3 +260,10 @@ func TestACommandThatLooksMakesNoStore(t *testing.T) {
 		}
 	}
 }
+
+// TestATagThatNobodyCanAskForIsWrongUse, and is told before a store is opened.
+func TestATagThatNobodyCanAskForIsWrongUse(t *testing.T) {
+	if code, _, said := simrun(t, "mq", "send", "orders", "--tag", "a||b", "--dir", filepath.Join(t.TempDir(), "none")); code != 2 || !strings.Contains(said, "separates the tags") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}

@@ -148,6 +148,8 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 		{"POST", send, objects, `{"body":"x","key":"k"}`, 400, wire.Invalid, `"key"`},
 		{"POST", send, objects, `{"body":"x","keys":["a b"]}`, 400, wire.Invalid, "spaces"},
 		{"POST", send, objects, `{"body":"x","tag":"a\u0001"}`, 400, wire.Invalid, "separator"},
+		{"POST", send, objects, `{"body":"x","tag":"a||b"}`, 400, wire.Invalid, "separates the tags"},
+		{"POST", send + "?tag=a%7C%7Cb", octets, "x", 400, wire.Invalid, "separates the tags"},
 		{"POST", send, objects, `{"body":"x","properties":{"TAGS":"a"}}`, 400, wire.Invalid, "TAGS"},
 		{"POST", send, objects, "{\"body\":\"x\",\"tag\":\"\xff\"}", 400, wire.Invalid, "UTF-8"},
 		{"POST", send + "?tag=a", objects, `{"body":"x"}`, 400, wire.Invalid, "parameters tag"},

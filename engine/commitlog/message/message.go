@@ -99,7 +99,7 @@ func (m *Message) Size() int {
 	return n
 }
 
-// Check reports what of the message cannot be encoded.
+// Check reports what of the message cannot be encoded, and a tag that nobody could ask for.
 func (m *Message) Check() error {
 	switch {
 	case len(m.Topic) == 0 || len(m.Topic) > TopicMax:
@@ -109,7 +109,7 @@ func (m *Message) Check() error {
 	case len(m.Body) > math.MaxInt32-FixedBytes-TopicMax-PropertiesMax-2*addressBytesV6Surplus-1:
 		return fmt.Errorf("body of %d bytes: %w", len(m.Body), ErrIllegal)
 	}
-	return nil
+	return CheckTag(m.Tag())
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // only ever read

@@ -143,6 +143,17 @@ func TestPropertiesAndKeysAreFound(t *testing.T) {
 	}
 }
 
+// TestATagThatNobodyCanAskForIsRefused: || stands between the tags of a subscription. One stroke is a part of a tag.
+func TestATagThatNobodyCanAskForIsRefused(t *testing.T) {
+	for tag, refused := range map[string]bool{"": false, "a": false, "a|b": false, "||": true, "a||b": true, "a |||": true} {
+		m := sample()
+		m.Properties, _ = message.AppendProperties(nil, message.Property{Name: message.PropertyTags, Value: tag})
+		if err := m.Check(); errors.Is(err, message.ErrIllegal) != refused || refused && !strings.Contains(err.Error(), "separates the tags") {
+			t.Errorf("%q: %v", tag, err)
+		}
+	}
+}
+
 // FuzzDecode: arbitrary bytes are an error or a message that encodes to the same bytes.
 func FuzzDecode(f *testing.F) {
 	for _, m := range variants() {

@@ -3,6 +3,7 @@ package message
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 )
 
@@ -12,6 +13,9 @@ const (
 	PropertyKeys      = "KEYS"
 	PropertyUniqueKey = "UNIQ_KEY"
 )
+
+// TagSeparator stands between the tags of a subscription: "paid || refused".
+const TagSeparator = "||"
 
 // KeySeparator stands between several keys in PropertyKeys.
 const KeySeparator = ' '
@@ -58,6 +62,15 @@ func (m *Message) Property(name string) (value []byte, ok bool) {
 func (m *Message) Tag() []byte {
 	tag, _ := m.Property(PropertyTags)
 	return tag
+}
+
+// CheckTag refuses a tag that holds the separator: a subscription to it would be one to its parts, so that no consumer who asks for
+// tags ever gets the message. Upstream stores it.
+func CheckTag[T string | []byte](tag T) error {
+	if strings.Contains(string(tag), TagSeparator) {
+		return fmt.Errorf("tag %q holds %s, which separates the tags of a subscription: %w", string(tag), TagSeparator, ErrIllegal)
+	}
+	return nil
 }
 
 // HasTag compares the tag itself. Whoever selects by TagHash must ask: different tags may have one hash (R4-25).
