@@ -18,8 +18,8 @@
 //
 //   - No encryption and no accounts: listen on the loopback or on a unix socket, whose file only its owner may open
 //     (Config.SocketMode), or put a proxy in front. A proxy must not repeat requests.
-//   - A wait whose client has left holds its slot until it ends, WaitMax of the store's server at most: the stores' waits
-//     cannot be interrupted one by one.
+//   - A wait of the segment log whose client has left holds its slot until it ends, WaitMax of its server at most: that store's waits
+//     cannot be interrupted one by one. Those of the commit log end with their client.
 //
 // # Tasks
 //

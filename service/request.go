@@ -164,9 +164,10 @@ func DecodeJSON(body []byte, v any) error {
 	return nil
 }
 
-// Await runs f, which waits in the store, in a task of its own. Not over: the service drains, and f is left to end when the store
-// is closed. An error: there are too many waits, or the client has left.
-func Await[T any](r *Request, f func() (T, error)) (value T, over bool, err error) {
+// Await runs f, which waits in the store, in a task of its own. Not over: the service drains. An error: there are too many waits, or
+// the client has left. In both cases leave is called, which has f end soon and give back its slot; nil: f cannot be interrupted, and
+// keeps its slot until its time is over or the store is closed.
+func Await[T any](r *Request, leave func(), f func() (T, error)) (value T, over bool, err error) {
 	s := r.service
 	select {
 	case s.waits <- struct{}{}:
@@ -184,11 +185,16 @@ func Await[T any](r *Request, f func() (T, error)) (value T, over bool, err erro
 		v, err := f()
 		ended <- result{v, err}
 	})
+	if leave == nil {
+		leave = func() {}
+	}
 	select {
 	case got := <-ended:
 		value, over, err = got.value, true, got.err
 	case <-s.draining:
+		leave()
 	case <-r.http.Context().Done():
+		leave()
 		return value, false, errorf(wire.Unavailable, "the client has left: %w", r.http.Context().Err())
 	}
 	if err == nil {

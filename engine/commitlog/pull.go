@@ -49,6 +49,10 @@ type PullRequest struct {
 	Waiting host.Group    // its stop ends the wait; nil: only the store's does
 }
 
+// NewWait makes a group for PullRequest.Waiting, for callers that have none: its Stop ends the wait of one pull, and nothing else.
+// Stopping it once the pull has returned does no harm.
+func (s *Store) NewWait() host.Group { return s.tasks.New("commitlog-wait") }
+
 // PullResult is the answer.
 type PullResult struct {
 	Status   Status

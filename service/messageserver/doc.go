@@ -7,10 +7,10 @@
 //   - Every error of the store has a class that its callers branch on: the table in errors.go. ErrOutcomeUnknown goes before all
 //     others that an error may also be.
 //   - A pull answers what Pull gave. Messages are selected by the hashes of tags, and the client compares the tags (R4-25).
+//   - A pull that waits gives its slot back when its client leaves, or the service drains.
 //
 // # What it does not promise
 //
-//   - A pull that waits holds back the end of the store by WaitMax at most, if its client has left; the store's Close ends it.
 //   - Transactions: halves cannot be sent.
 //
 // # Bodies of an append

@@ -150,7 +150,8 @@ func (s *server) pull(r *service.Request) (any, error) {
 		if result.Status == commitlog.NoMatchedMessage {
 			request.Offset = result.Next // what was looked at stays behind
 		}
-		later, over, err := service.Await(r, func() (commitlog.PullResult, error) { return s.store.Pull(request) })
+		request.Waiting = s.store.NewWait() // of this one request: it ends when its client leaves
+		later, over, err := service.Await(r, request.Waiting.Stop, func() (commitlog.PullResult, error) { return s.store.Pull(request) })
 		if err != nil {
 			return nil, classified(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -250,6 +251,38 @@ func TestAWaitingPullIsWoken(t *testing.T) {
 		t.Errorf("the stop took %v: %v", time.Since(begun), err)
 	}
 	consumers.Wait()
+}
+
+// TestAPullWhoseClientLeavesGivesItsSlotBack at once, over each kind of connection: whoever closes it without a word must not keep others
+// from waiting.
+func TestAPullWhoseClientLeavesGivesItsSlotBack(t *testing.T) {
+	const slots = 4
+	s := serve(t, func(c *messageserver.Config) { c.Service.WaitsMax = slots })
+	if _, err := s.client(t).CreateTopic(within(t), messages.NewTopic{Name: "a", Queues: 1}); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	for network, address := range map[string]string{"tcp": s.address, "unix": s.socket} {
+		var clients []net.Conn
+		for range slots {
+			conn, err := net.Dial(network, address)
+			if err == nil {
+				clients = append(clients, conn)
+				_, err = fmt.Fprintf(conn, "GET /v1/topics/a/queues/0/messages?offset=0&wait_ms=20000 HTTP/1.1\r\nHost: a\r\n\r\n")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		awaitWaits(t, s, slots)
+		for _, conn := range clients {
+			_ = conn.Close()
+		}
+		awaitWaits(t, s, 0)
+	}
+	if took := time.Since(begun); took > 10*time.Second || s.store.Stats().Suspended != 0 {
+		t.Errorf("the slots came back after %v; the store has %+v", took, s.store.Stats())
+	}
 }
 
 // awaitWaits returns when so many requests wait.

@@ -105,7 +105,7 @@ func (s *server) fetch(r *service.Request) (any, error) {
 	if err != nil || len(batch.Messages) > 0 || patience == 0 {
 		return batch, err
 	}
-	there, over, err := service.Await(r, func() (bool, error) { return s.store.Await(p.topic, p.number, from, patience) })
+	there, over, err := service.Await(r, nil, func() (bool, error) { return s.store.Await(p.topic, p.number, from, patience) })
 	if err != nil || over && !there {
 		return batch, classified(err)
 	}
