@@ -40,6 +40,7 @@ type Config struct {
 	ConnectionsMax int // further ones are closed
 	ProducesMax    int // of one connection under way
 	PullsMax       int // of one connection under way, waiting ones among them
+	PullsAhead     int // bytes of pulls of one connection that were read and wait for one under way to end
 	FrameBytesMax  int // the longest request
 	InputBuffer    int // bytes read at once
 	SendBuffer     int // bytes of messages in hand of a connection
@@ -61,7 +62,7 @@ type Config struct {
 // DefaultConfig returns the settings for a real machine.
 func DefaultConfig() Config {
 	return Config{
-		Sender: SendFile, ConnectionsMax: 1024, ProducesMax: 16, PullsMax: 8, FrameBytesMax: 8 << 20, InputBuffer: 32 << 10,
+		Sender: SendFile, ConnectionsMax: 1024, ProducesMax: 16, PullsMax: 8, PullsAhead: 16 << 10, FrameBytesMax: 8 << 20, InputBuffer: 32 << 10,
 		SendBuffer: 256 << 10, SpanGapMax: 512, Idle: 2 * time.Minute, FrameTimeout: 30 * time.Second, WriteStall: 10 * time.Second,
 		Prefetch: PrefetchOff, ReadAhead: readahead.Config{Min: 16 << 10, Max: 1 << 20}, StreamsMax: 64, PrefetchTasks: 2,
 		PrefetchQueue: 64, PrefetchChunk: 128 << 10, PeerLog: host.DefaultLogBound(),
@@ -94,8 +95,8 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("%s %d: must be positive", positive.name, positive.value)
 		}
 	}
-	if c.SpanGapMax < 0 || c.ReadAhead.Min < 0 || c.ReadAhead.Max < 0 {
-		return fmt.Errorf("gap %d and read-ahead %+v: must not be negative", c.SpanGapMax, c.ReadAhead)
+	if c.PullsAhead < 0 || c.SpanGapMax < 0 || c.ReadAhead.Min < 0 || c.ReadAhead.Max < 0 {
+		return fmt.Errorf("pulls of %d bytes read ahead, gap %d and read-ahead %+v: must not be negative", c.PullsAhead, c.SpanGapMax, c.ReadAhead)
 	}
 	return c.PeerLog.Validate()
 }

@@ -34,6 +34,13 @@ type line struct {
 	idle    int
 	work    host.Cond
 	waiting []request
+	ahead   int // bytes of requests that may wait for a worker; zero: none is read while all of them have something to do
+	bytes   int // of those that wait
+}
+
+// full reports whether a request of so many bytes would have to wait, and may not.
+func (l *line) full(bytes int) bool {
+	return len(l.waiting) > l.idle && l.workers == l.most && l.bytes+bytes > l.ahead
 }
 
 // request is one frame that has come whole.
@@ -50,7 +57,7 @@ func newConnection(s *Server, conn host.Conn) *connection {
 		server: s, conn: conn, polls: s.tasks.New("commitlog-polls"), mutex: m, room: s.tasks.NewCond(m),
 		writing:  s.h.NewMutex("commitlog-answers"),
 		produces: line{name: "produce", most: s.config.ProducesMax, work: s.tasks.NewCond(m)},
-		pulls:    line{name: "pull", most: s.config.PullsMax, work: s.tasks.NewCond(m)},
+		pulls:    line{name: "pull", most: s.config.PullsMax, work: s.tasks.NewCond(m), ahead: s.config.PullsAhead},
 		streams:  newStreams(s.h, s.config.StreamsMax),
 	}
 }
@@ -91,7 +98,9 @@ func (c *connection) end() {
 	}
 }
 
-// accept hands a request to a worker. It waits while all of them have something to do, and does not take it after the end.
+// accept hands a request to a worker. It waits while all of them have something to do, and does not take it after the end. Of pulls
+// some may wait in memory: while nobody reads, nobody sees the end of the stream, and a client that asks for more than there are
+// workers and goes away would keep them all waiting for messages.
 func (c *connection) accept(r request) bool {
 	l := &c.produces
 	if r.operation == wire.OpPull {
@@ -99,12 +108,13 @@ func (c *connection) accept(r request) bool {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for len(l.waiting) > l.idle && l.workers == l.most && !c.ended && c.room.Wait() {
+	for l.full(len(r.frame)) && !c.ended && c.room.Wait() {
 	}
 	if c.ended {
 		return false
 	}
 	l.waiting = append(l.waiting, r)
+	l.bytes += len(r.frame)
 	if len(l.waiting) > l.idle && l.workers < l.most {
 		l.workers++
 		c.workers++
@@ -129,6 +139,7 @@ func (c *connection) serve(l *line) {
 		}
 		r := l.waiting[0]
 		l.waiting = l.waiting[1:]
+		l.bytes -= len(r.frame)
 		c.room.Signal()
 		c.mutex.Unlock()
 		if err := c.execute(r); err != nil {

@@ -4,10 +4,11 @@
 //
 //   - A produce is answered when Store.Append has returned, and says what that said.
 //   - A pull is answered with what Store.Locate found. One that may wait is answered when there is something, at the latest after
-//     the time it gave or the store allows, and waits no longer than its connection lasts.
+//     the time it gave or the store allows, and waits no longer than its connection lasts, unless the peer has sent requests of more than
+//     Config.PullsAhead behind it, which nobody has read yet.
 //   - The bytes of messages are sent by the one of four senders that Config.Sender names (R4-33…R4-38). All send the same bytes.
 //   - Memory is bounded by Config, whatever peers do: a connection with too many requests under way is not read from any
-//     more. Of the bytes of messages it holds at most Config.SendBuffer a connection, with the senders that copy, and
+//     more, but for Config.PullsAhead of pulls. Of the bytes of messages it holds at most Config.SendBuffer a connection, with the senders that copy, and
 //     those of one pull (Store's PullBytesMax, or one message) where it checks.
 //   - Bytes that are no frame end their connection, after what it asked before is answered. Nobody else notices.
 //   - Close answers what was accepted, ends waiting pulls with what there is, and returns when no task is left.
