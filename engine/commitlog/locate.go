@@ -19,7 +19,7 @@ type Place struct {
 // Located is the answer to a pull whose messages' bytes nobody has looked at yet.
 type Located struct {
 	Status   Status
-	Places   []Place // in the order of the queue, without gaps unless tags were given
+	Places   []Place // in the order of the queue, without gaps unless tags were given; each lies behind the one before
 	Next     int64   // offset to go on at
 	Min, Max int64   // of the queue: its first message, and behind its last
 }
@@ -37,13 +37,20 @@ func (s *Store) Locate(r PullRequest) (Located, error) {
 
 func (s *Store) locateAll(q *queue, r *PullRequest, result *PullResult) error {
 	first := s.log.First() // what is removed from now on, Lend tells
+	behind := int64(0)     // the place before: whoever sends what lies between two places relies on their order
 	return s.collect(q, r, result, func(offset int64, u consumequeue.Unit) error {
 		place, err := s.placeOf(q, offset, u)
-		if err == nil && place.Physical < first {
-			err = series.ErrGone
+		switch {
+		case err != nil:
+			return err
+		case place.Physical < first:
+			return series.ErrGone
+		case place.Physical < behind:
+			return fmt.Errorf("message %d of %v has unit %+v, which leads before the end of the message before, at %d: %w", offset, q, u, behind, ErrCorrupt)
 		}
+		behind = place.Physical + int64(place.Size)
 		result.places = append(result.places, place)
-		return err
+		return nil
 	})
 }
 

@@ -143,6 +143,7 @@ func (s *Store) suspend(q *queue, r *PullRequest, left time.Duration) bool {
 // get is a pull that does not wait.
 func (s *Store) get(q *queue, r *PullRequest, into fill) (PullResult, error) {
 	for {
+		first := s.log.First()
 		low, high, err := s.bounds(q)
 		if err != nil {
 			return PullResult{}, err
@@ -160,11 +161,24 @@ func (s *Store) get(q *queue, r *PullRequest, into fill) (PullResult, error) {
 		default:
 			err = into(q, r, &result)
 			if errors.Is(err, series.ErrGone) {
-				continue // removed since the bounds were looked at: they have moved
+				if s.log.First() != first {
+					continue // removed since the bounds were looked at: they have moved
+				}
+				err = result.untilDamage(err) // they would not move, however often they are looked at
 			}
 		}
 		return result, err
 	}
+}
+
+// untilDamage is for a pull that met a unit which leads before the log though nothing was removed: what came before it is whole, and
+// whoever asks for this one is told.
+func (r *PullResult) untilDamage(err error) error {
+	if len(r.Messages)+len(r.places) > 0 {
+		r.Status = Found
+		return nil
+	}
+	return fmt.Errorf("its unit leads before the log: %w: %v", ErrCorrupt, err)
 }
 
 // fetchAll reads the messages of a pull whose offset is within the queue.

@@ -11,7 +11,7 @@ const (
 
 // messageDefects are mistakes between a commit log and its clients on the network.
 func messageDefects() []Defect {
-	return []Defect{
+	return append([]Defect{
 		{
 			ID: "broken-append-refused", Title: "a producer takes a connection that broke for a refusal",
 			Origin:    ours + "an append that was handed to a connection and not answered has an unknown outcome",
@@ -49,6 +49,36 @@ func messageDefects() []Defect {
 					return c.answer(wire.AppendPlaced(nil, r.sequence, wire.Placed{Queue: placed.Queue, QueueOffset: placed.QueueOffset, Physical: placed.Physical}))`,
 			}},
 			Scenario: inRemoteMessages, Checkers: []string{model.CheckerLost, model.CheckerPlace, model.CheckerForeign},
+		},
+	}, unverifiedPulls()...)
+}
+
+// unverifiedPulls are mistakes of a client with bytes that the server has sent without a look at them.
+func unverifiedPulls() []Defect {
+	const whole = "where.Decode(r.Topic, r.Queue, p.Bytes(place, data, &at))"
+	return []Defect{
+		{
+			ID: "pulled-bytes-unverified", Title: "a client takes what a pull brings for messages without a look at their checksums",
+			Origin:    ours + "who receives a message verifies it, since with sendfile nobody else has seen its bytes; rocketmq's consumers check nothing but what the broker says",
+			Mechanism: "a body rots on the broker's disk, the broker sends it out of the page cache, and the consumer gets what nobody has sent",
+			UnitTest:  "a test that flips a byte under a server that does not look sees it",
+			Edits: []Edit{{
+				File: messageClientFolder + "calls.go", Function: "Client.verified", Original: whole, Result: "(message.Message, error)",
+				Replacement: `b := p.Bytes(place, data, &at)
+					const head = message.FixedBytes - 3
+					if len(b) < message.FixedBytes {
+						return where.Decode(r.Topic, r.Queue, b)
+					}
+					body := int(b[head-2])<<8 | int(b[head-1])
+					if len(b) < message.FixedBytes+body+len(r.Topic) {
+						return where.Decode(r.Topic, r.Queue, b)
+					}
+					return message.Message{
+						Topic: []byte(r.Topic), Queue: r.Queue, QueueOffset: place.Offset, PhysicalOffset: place.Physical,
+						Body: b[head : head+body], Properties: b[message.FixedBytes+body+len(r.Topic):],
+					}, nil`,
+			}},
+			Scenario: "commitlog-damage", Checkers: []string{model.CheckerInvented, model.CheckerForeign},
 		},
 	}
 }

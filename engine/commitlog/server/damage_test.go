@@ -189,3 +189,59 @@ func TestAConnectionTooManyIsRefusedAndADrippingOneEnds(t *testing.T) {
 		return errors.Join(fill(c, 2), readAll(c, 0, 2))
 	})
 }
+
+// TestAUnitThatLeadsElsewhereHarmsNobody: whatever bit of where a unit leads flips, a pull over it answers what was sent or says that it
+// is damaged, the server lives, and the messages before and behind it are given.
+func TestAUnitThatLeadsElsewhereHarmsNobody(t *testing.T) {
+	const bits, apart, fileUnits = 12 * 8, 3, 50 // offset in the log and size; each bit of a unit of its own
+	for i, sender := range server.Senders() {
+		t.Run(string(sender), func(t *testing.T) {
+			b := broker{store: storeConfig(), server: serverConfig(sender)}
+			b.server.Verify = i%2 == 0
+			var node *sim.Node
+			inWorld(t, uint64(i), b, func(h host.Host, c *client.Client) error {
+				if err := fill(c, bits*apart+fileUnits); err != nil {
+					return err
+				}
+				h.Root().Sleep(time.Second) // a checkpoint writes the units of full files
+				told := 0
+				for bit := range bits {
+					unit := bit*apart + 1
+					name := series.FileName(int64(unit/fileUnits) * fileUnits * 20)
+					if err := node.Disk(commitlog.StoreVolume).Model().Rot("consumequeue/orders/0/"+name, int64(unit%fileUnits*20+bit/8), uint(bit%8)); err != nil {
+						return err
+					}
+				}
+				node.Disk(commitlog.StoreVolume).Model().DropCaches()
+				for bit := range bits {
+					unit := bit*apart + 1
+					if err := errors.Join(pullRight(c, unit-1, 1, false), pullRight(c, unit+1, 1, false), pullRight(c, unit-1, 3, true)); err != nil {
+						return fmt.Errorf("bit %d: %w", bit, err)
+					}
+					if pullRight(c, unit, 1, false) != nil {
+						told++
+					}
+				}
+				if told < bits-2 { // a size that is wrong by its highest bits is none
+					return fmt.Errorf("%d flipped bits of %d were told", told, bits)
+				}
+				return readAll(c, 1, bits*apart+fileUnits)
+			}, func(_ *sim.World, broker, _ *sim.Node) { node = broker })
+		})
+	}
+}
+
+// pullRight pulls messages, which must be those that were sent, or be called damaged if they may.
+func pullRight(c *client.Client, offset, count int, damaged bool) error {
+	r, err := c.Pull(commitlog.PullRequest{Topic: "orders", Offset: int64(offset), Count: count})
+	if damaged && errors.Is(err, commitlog.ErrCorrupt) {
+		return nil
+	}
+	if err == nil && len(r.Messages) == 0 {
+		err = fmt.Errorf("message %d is not there: %v", offset, r.Status)
+	}
+	for i := range r.Messages {
+		err = errors.Join(err, same(&r.Messages[i], 0, offset+i))
+	}
+	return err
+}
