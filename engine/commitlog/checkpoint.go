@@ -2,30 +2,34 @@ package commitlog
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 
 	"lakebed/engine/commitlog/consumequeue"
-	"lakebed/engine/host"
 )
 
-// checkpointName is the name of the checkpoint's file.
-const checkpointName = "checkpoint"
+// slotNames are the files of the last two checkpoints. The older one is replaced, as a whole: whichever of the two goes bad, the
+// other tells enough.
+var slotNames = [...]string{"checkpoint", "checkpoint-b"}
 
-// checkpoint is what a start can rely on. Its file is replaced as a whole. Big-endian:
+// checkpoint is what a start can rely on. Big-endian:
 //
-//	 0  4  magic "LCCP"
+//	 0  4  magic "LCC2"
 //	 4  4  CRC32C of all bytes from 8 on
-//	 8  8  synced: the log is durable below
-//	16  8  dispatched: below, each message has its durable unit
-//	24  8  store timestamp of the last message, ms
-//	32  4  flags: bit 0 the store was closed cleanly
-//	36  4  length of what the key index stores about itself, and its bytes
+//	 8  8  sequence number: of two checkpoints that of the higher one counts
+//	16  8  synced: the log is durable below
+//	24  8  dispatched: below, each message has its durable unit
+//	32  8  store timestamp of the last message, ms
+//	40  4  flags: bit 0 the store was closed cleanly
+//	44  4  length of what the key index stores about itself, and its bytes
 //	    4  number of queues, and for each, sorted by topic and id:
 //	       2 length of the topic, topic, 4 queue id, 8 first unit, 8 count of units in files,
 //	       2 number of units that follow those, and the units
+//
+// The directories of all queues that it names are durable. One with the magic "LCCP" lacks the sequence number, which is 0 then,
+// and says nothing of directories: earlier versions wrote it.
 type checkpoint struct {
+	sequence   uint64
 	synced     int64
 	dispatched int64
 	stored     int64
@@ -43,7 +47,8 @@ type queueRecord struct {
 }
 
 const (
-	checkpointMagic     = 0x4c434350 // "LCCP"
+	checkpointMagic     = 0x4c434332 // "LCC2"
+	formerMagic         = 0x4c434350 // "LCCP"
 	checkpointHeadBytes = 8
 	flagClean           = 1
 )
@@ -54,6 +59,7 @@ func (c *checkpoint) encode() []byte {
 	order := binary.BigEndian
 	p := order.AppendUint32(nil, checkpointMagic)
 	p = order.AppendUint32(p, 0)
+	p = order.AppendUint64(p, c.sequence)
 	p = order.AppendUint64(p, uint64(c.synced))
 	p = order.AppendUint64(p, uint64(c.dispatched))
 	p = order.AppendUint64(p, uint64(c.stored))
@@ -102,8 +108,11 @@ func (f *fields) int64() int64   { return int64(binary.BigEndian.Uint64(f.take(8
 func decodeCheckpoint(p []byte) (c checkpoint, err error) {
 	f := fields{rest: p}
 	magic, sum := f.uint32(), f.uint32()
-	if f.short || magic != checkpointMagic || sum != crc32.Checksum(f.rest, castagnoli) {
-		return c, fmt.Errorf("checkpoint of %d bytes: %w", len(p), ErrCorrupt)
+	if f.short || magic != checkpointMagic && magic != formerMagic || sum != crc32.Checksum(f.rest, castagnoli) {
+		return c, fmt.Errorf("checkpoint of %d bytes has a bad checksum: %w", len(p), ErrCorrupt)
+	}
+	if magic == checkpointMagic {
+		c.sequence = uint64(f.int64())
 	}
 	c.synced, c.dispatched, c.stored = f.int64(), f.int64(), f.int64()
 	c.clean = f.uint32()&flagClean != 0
@@ -119,21 +128,4 @@ func decodeCheckpoint(p []byte) (c checkpoint, err error) {
 		return checkpoint{}, fmt.Errorf("checkpoint of %d bytes makes no sense: %w", len(p), ErrCorrupt)
 	}
 	return c, nil
-}
-
-// readCheckpoint reads the checkpoint of a store; host.ErrNotExist if there is none.
-func readCheckpoint(dir host.Dir) (checkpoint, error) {
-	f, err := dir.Open(checkpointName)
-	if err != nil {
-		return checkpoint{}, fmt.Errorf("open checkpoint: %w", err)
-	}
-	size, err := f.Size()
-	p := make([]byte, max(size, 0))
-	if err == nil {
-		_, err = host.ReadFull(f, p, 0)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return checkpoint{}, fmt.Errorf("read checkpoint: %w", err)
-	}
-	return decodeCheckpoint(p)
 }

@@ -34,8 +34,8 @@ func (s *Store) awaitDue() bool {
 		}
 		left := s.config.CheckpointInterval - (s.h.Elapsed() - begun)
 		if left <= 0 {
-			if s.dispatched > s.checkpointed {
-				return true
+			if s.dispatched > s.checkpointed || s.checkpointed > s.covered {
+				return true // the latter: the older one must come up to the newer, or retention never gets on when appends end
 			}
 			begun = s.h.Elapsed()
 			continue
@@ -59,7 +59,7 @@ func (s *Store) checkpointOrFail(clean bool) error {
 }
 
 // checkpoint makes all units durable that there are, and stores how far that is. The order is what recovery builds on: units,
-// then the log below every message that has one, then the file that says so. So no unit ever counts whose message a
+// then the log below every message that has one, then the directories, then the file that says so. So no unit ever counts whose message a
 // crash can take back, and nothing is said to be durable that is not.
 func (s *Store) checkpoint(clean bool) error {
 	s.checkpointing.Lock()
@@ -92,25 +92,27 @@ func (s *Store) checkpoint(clean bool) error {
 	s.mutex.Lock()
 	c.synced = s.synced
 	s.mutex.Unlock()
-	if err := host.ReplaceFile(s.dir, checkpointName, c.encode()); err != nil {
-		return fmt.Errorf("write checkpoint: %w", err)
+	if err := s.nameQueues(); err != nil {
+		return err
+	}
+	if err := s.storeCheckpoint(&c); err != nil {
+		return err
 	}
 	s.install(&c, covered)
-	return s.removeUnits(&c)
+	return s.removeUnits(&s.older)
 }
 
 // install lets the others know what is durable now.
 func (s *Store) install(c *checkpoint, covered int64) {
-	s.durable = *c
 	s.mutex.Lock()
-	s.checkpointed = c.dispatched
+	s.checkpointed, s.covered = c.dispatched, min(c.dispatched, s.older.dispatched)
 	s.pending -= covered
 	s.confirm.Broadcast() // the dispatcher may have waited for room
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointCheckpointed, A: c.dispatched, B: c.synced})
 }
 
-// removeUnits removes the files of queues whose messages are gone.
+// removeUnits removes the files of queues whose messages are gone, as the older checkpoint says: a start may have to go by it.
 func (s *Store) removeUnits(c *checkpoint) error {
 	for _, record := range c.queues {
 		q := s.findQueue(record.topic, record.id)

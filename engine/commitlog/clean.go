@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lakebed/engine/commitlog/keyindex"
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
 )
@@ -89,7 +90,10 @@ func (s *Store) removeFirst() error {
 	if s.index == nil {
 		return nil
 	}
-	return s.index.RemoveBelow(s.log.First())
+	s.checkpointing.Lock()
+	needed := keyindex.Filling(s.older.index)
+	s.checkpointing.Unlock()
+	return s.index.RemoveBelow(s.log.First(), needed)
 }
 
 // lookAtSpace finds out how full the volume is, and refuses or lets in appends accordingly.
@@ -113,12 +117,12 @@ func (s *Store) lookAtSpace() (pressure, error) {
 }
 
 // removable reports whether the first file may go. It must be followed by one that has messages, which tells how old its own
-// are at most, and all of its messages must have durable units: upstream removes messages that nobody could have seen.
+// are at most, and all of its messages must have durable units, by both checkpoints: upstream removes messages that nobody could have seen.
 func (s *Store) removable(full pressure) (bool, error) {
 	first := s.log.First()
 	next := s.log.FileEnd(first)
 	s.mutex.Lock()
-	covered := s.checkpointed > next && s.confirmed > next
+	covered := s.covered > next && s.confirmed > next
 	s.mutex.Unlock()
 	if !covered {
 		return false, nil

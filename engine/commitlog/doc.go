@@ -16,7 +16,10 @@
 //     whatever is not known to be on the media, before it counts.
 //   - A full volume refuses appends and harms nothing; when there is room again, appends go on. Only with the preallocation
 //     "sparse" a write into a file that is already there may fail, and then the store stops and has to be started again.
-//   - Messages are removed by whole files, oldest first, never the newest file, and never before their units are durable.
+//   - Messages are removed by whole files, oldest first, never the newest file, and never before their units are durable, by both
+//     checkpoints.
+//   - A checkpoint that has gone bad costs a longer start, and a warning. If the log cannot be trusted without it, the start says which file
+//     is damaged, and what can be done.
 //
 // # What it does not promise
 //
@@ -47,13 +50,16 @@
 //	commitlog/%020d                      1 GiB each, named by the offset of the first byte: package message has the bytes
 //	consumequeue/TOPIC/QUEUE/%020d       package consumequeue
 //	index/%020d                          package keyindex
-//	checkpoint                           replaced as a whole, see checkpoint.go
+//	checkpoint, checkpoint-b             the last two checkpoints; the older is replaced as a whole: see checkpoint.go, slots.go
+//	checkpoint.bad, checkpoint-b.bad     one that a start found bad, until that start has made new ones
 //	tail                                 a copy of the log's end while a start writes that again, see tailfile.go
 //
 // The checkpoint says how far the log is durable, how far its messages are in durable units, and how many units each queue has
 // durably. Recovery begins there: it reads on to the first byte that is no record, cuts the log off, writes again what
-// is not known to be durable, and appends to the queues what they lack. Without a checkpoint everything is made anew
-// from the log. Upstream trusts times of files for this, and finds wrong files after a clock step (rocketmq#678).
+// is not known to be durable, and appends to the queues what they lack. If the newer checkpoint is bad, the older one leads to the same, from
+// further back: nothing is removed that it needs. Without any, everything is made anew from the log; topics have the queues whose
+// directories are there, which are durable before a checkpoint tells of them. What a start cuts off is told in the log and by Stats.
+// Upstream trusts times of files for this, and finds wrong files after a clock step (rocketmq#678).
 //
 // # How far an append has come
 //

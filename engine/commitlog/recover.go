@@ -3,6 +3,8 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
@@ -19,11 +21,12 @@ func (s *Store) recover() error {
 	if err := s.adopt(&c); err != nil {
 		return err
 	}
-	if err := s.makeRoom(&c); err != nil {
+	if err := s.makeRoom(&c.checkpoint); err != nil {
 		return err
 	}
+	s.durable, s.slot = c.checkpoint, max(c.slot, 0)
 	from, end := c.dispatched, c.synced
-	if !c.clean || s.log.Short() {
+	if !c.clean || c.doubtful() || s.log.Short() { // behind the older of two checkpoints the store ran on, however it was closed before
 		limit, restored, err := s.restoreTail(c.synced)
 		if err != nil {
 			return err
@@ -41,33 +44,14 @@ func (s *Store) recover() error {
 	s.tail, s.stored = end, max(s.stored, c.stored)
 	s.written, s.synced, s.confirmed, s.dispatched, s.lastStored = end, end, end, end, s.stored
 	s.h.Probe().Mark(host.Event{Name: PointRecovered, A: end, B: end - from})
-	if err := s.checkpoint(false); err != nil { // which is not clean: from now on the log may be longer than it says
-		return err
-	}
-	return s.removeTail()
-}
-
-// lastCheckpoint reads the checkpoint. A store without one is new, or to be made anew from its log.
-func (s *Store) lastCheckpoint() (checkpoint, error) {
-	c, err := readCheckpoint(s.dir)
-	switch {
-	case errors.Is(err, host.ErrNotExist):
-		first := s.log.First()
-		if !s.log.Empty() {
-			s.h.Probe().Mark(host.Event{Name: PointRebuilt, A: first})
-			s.h.Log(host.Warn, "there is no checkpoint: queues and index are made anew from the log")
+	// Not clean: from now on the log may be longer than it says. Twice, so that both slots say the same: retention may go by them, and
+	// whichever goes bad, the next start is as short.
+	for range slotNames {
+		if err := s.checkpoint(false); err != nil {
+			return err
 		}
-		return checkpoint{synced: first, dispatched: first}, s.removeAllUnits()
-	case err != nil:
-		return c, err
-	case s.log.Empty() && c.synced > 0:
-		// The file that synced lies in exists at any time; the log begins at 0 only if nothing was ever stored.
-		return c, fmt.Errorf("there are no log files, and %d bytes were durable: %w", c.synced, ErrCorrupt)
-	case !s.log.Empty() && (c.synced > s.log.Present() || c.dispatched < s.log.First()):
-		return c, fmt.Errorf("log files from %d to %d, durable up to %d, in queues up to %d: %w",
-			s.log.First(), s.log.Present(), c.synced, c.dispatched, ErrCorrupt)
 	}
-	return c, nil
+	return errors.Join(s.removeTail(), s.dropAside(&c))
 }
 
 // removeAllUnits removes what there is of queues. Nothing of it counts without a checkpoint.
@@ -112,10 +96,14 @@ func removeFilesBelow(dir host.Dir, name string) error {
 	return err
 }
 
-// adopt makes topics, queues and index of what a checkpoint says.
-func (s *Store) adopt(c *checkpoint) (err error) {
-	if s.index, err = s.openIndex(c); err != nil {
+// adopt makes topics, queues and index of what a checkpoint says, and of directories if it may not be the last one.
+func (s *Store) adopt(c *found) (err error) {
+	if s.index, err = s.openIndex(&c.checkpoint); err != nil {
 		return err
+	}
+	there, err := s.queues.List()
+	if err != nil {
+		return fmt.Errorf("list topics: %w", err)
 	}
 	for _, record := range c.queues {
 		t := s.topics[record.topic]
@@ -132,12 +120,18 @@ func (s *Store) adopt(c *checkpoint) (err error) {
 		}
 		t.queues = append(t.queues, q)
 		s.queueCount++
+		if _, named := slices.BinarySearchFunc(there, t.name, func(i host.Info, name string) int { return strings.Compare(i.Name, name) }); named && c.sequence > 0 {
+			t.named = len(t.queues)
+		}
+	}
+	if c.doubtful() {
+		return s.adoptDirectories()
 	}
 	return nil
 }
 
 // replay reads the log behind the checkpoint up to its end, at limit at the latest, and appends to queues and index what they lack.
-func (s *Store) replay(c *checkpoint, limit int64) (end int64, err error) {
+func (s *Store) replay(c *found, limit int64) (end int64, err error) {
 	w := walker{log: s.log, at: c.dispatched, limit: limit, chunk: s.config.DispatchBytes}
 	for units := int64(1); ; units++ {
 		if units%s.config.PendingUnitsMax == 0 { // the whole log may have to be read
@@ -151,6 +145,14 @@ func (s *Store) replay(c *checkpoint, limit int64) (end int64, err error) {
 		}
 		if noRecord(err) {
 			s.h.Probe().Mark(host.Event{Name: PointTornTail, A: w.at})
+			if w.at >= c.synced {
+				err = s.tellCut(&w, c, err)
+			} else {
+				err = s.lostBelow(w.at, c.synced)
+			}
+			if err != nil {
+				return 0, err
+			}
 			break
 		}
 		if err != nil {
@@ -161,7 +163,7 @@ func (s *Store) replay(c *checkpoint, limit int64) (end int64, err error) {
 		}
 	}
 	if w.at < c.synced {
-		return 0, fmt.Errorf("no record at %d, and the log was durable up to %d: %w", w.at, c.synced, ErrCorrupt)
+		return 0, s.lostBelow(w.at, c.synced)
 	}
 	return w.at, nil
 }

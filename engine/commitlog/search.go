@@ -123,6 +123,9 @@ func (s *Store) checkUnit(m *message.Message, next map[*queue]int64) error {
 		return fmt.Errorf("%v: message %d at %d follows %d: %w", q, m.QueueOffset, m.PhysicalOffset, want-1, ErrCorrupt)
 	}
 	next[q] = m.QueueOffset + 1
+	if low, _ := q.units.Bounds(); m.QueueOffset < low {
+		return nil // consumers were told that it is gone; then the removal of its file failed, and a start has found it again
+	}
 	units, err := q.units.Read(m.QueueOffset, 1)
 	if err != nil {
 		return s.unreadable(err)

@@ -22,7 +22,8 @@ const (
 	PointTornTail      host.Point = "commitlog.torn-tail" // recovery cut off bytes that were no record
 	PointRewritten     host.Point = "commitlog.rewritten" // recovery wrote B bytes again
 	PointRebuilt       host.Point = "commitlog.rebuilt"   // there was no checkpoint
-	PointRefused       host.Point = "commitlog.refused"   // an append was refused for lack of space
+	PointBadCheckpoint host.Point = "commitlog.bad-checkpoint"
+	PointRefused       host.Point = "commitlog.refused" // an append was refused for lack of space
 	PointFailed        host.Point = "commitlog.failed"
 	PointClosed        host.Point = "commitlog.closed"
 	PointSuspended     host.Point = "commitlog.pull-suspended"
@@ -77,19 +78,24 @@ type Store struct {
 	resting      bool  // the dispatcher pauses
 	wanted       bool  // and somebody has asked for units
 	checkpointed int64 // dispatched, as the last checkpoint says
+	covered      int64 // dispatched, as the older of the last two says
 	topics       map[string]*topic
 	queueCount   int
 	failed       error
 	closing      bool
-	users        int // of reading calls under way
-	suspended    int // pulls
+	cut          int64 // bytes that the start has cut off the log
+	users        int   // of reading calls under way
+	suspended    int   // pulls
 	diskFull     bool
 	lastStored   int64 // store timestamp of the last confirmed message, ms
 
 	creating      host.Mutex // held while a topic's directories are made
 	cleaning      host.Mutex // held during a round of retention
 	checkpointing host.Mutex // held during a checkpoint
-	durable       checkpoint // the last one, guarded by checkpointing
+	// Guarded by checkpointing.
+	durable checkpoint // the last one
+	older   checkpoint // the one before, by which a start goes if the last one is damaged
+	slot    int        // where the last one lies
 }
 
 // Open opens the store, brings it back to what was promised, and starts its tasks below g.
@@ -309,7 +315,8 @@ func (s *Store) closeFiles() error {
 type Stats struct {
 	First, Written, Synced, Confirmed, Dispatched int64 // offsets in the log
 	Topics, Queues, OpenQueueFiles                int
-	Suspended                                     int // pulls that wait
+	Suspended                                     int   // pulls that wait
+	Cut                                           int64 // bytes that the start has cut off the log, since they were damaged
 	DiskFull                                      bool
 }
 
@@ -320,6 +327,6 @@ func (s *Store) Stats() Stats {
 	defer s.mutex.Unlock()
 	return Stats{
 		First: first, Written: s.written, Synced: s.synced, Confirmed: s.confirmed, Dispatched: s.dispatched,
-		Topics: len(s.topics), Queues: s.queueCount, Suspended: s.suspended, OpenQueueFiles: s.files.InHand(), DiskFull: s.diskFull,
+		Topics: len(s.topics), Queues: s.queueCount, Suspended: s.suspended, Cut: s.cut, OpenQueueFiles: s.files.InHand(), DiskFull: s.diskFull,
 	}
 }

@@ -73,7 +73,7 @@ func TestQueuesAreMadeAnewWithoutACheckpoint(t *testing.T) {
 			return err
 		}
 		b.store.Close()
-		return errors.Join(dir.Remove("checkpoint"), dir.SyncDir())
+		return errors.Join(dir.Remove("checkpoint"), dir.Remove("checkpoint-b"), dir.SyncDir())
 	}, func() error {
 		if b.node.Visits(commitlog.PointRebuilt) != 1 {
 			t.Error("nothing was made anew")

@@ -80,7 +80,8 @@ func (s *Store) saveTail(from, to int64) error {
 }
 
 // restoreTail writes what a start that was cut off has saved back into the log, and returns where that ended. Not ok: no start
-// was cut off there. It must be known to be whole: it got its name when it was synced.
+// was cut off there. It must be known to be whole: it got its name when it was synced. It may begin behind synced, if that start has gone by a
+// checkpoint that is damaged now.
 func (s *Store) restoreTail(synced int64) (end int64, ok bool, err error) {
 	f, err := s.dir.Open(tailName)
 	if errors.Is(err, host.ErrNotExist) {
@@ -95,8 +96,8 @@ func (s *Store) restoreTail(synced int64) (end int64, ok bool, err error) {
 		return 0, false, fmt.Errorf("read %s: %w", tailName, err)
 	}
 	from, to := int64(binary.BigEndian.Uint64(head[8:])), int64(binary.BigEndian.Uint64(head[16:]))
-	if from != synced || to <= synced {
-		return 0, false, nil // the start that saved it came to its end, or it is of an older one
+	if to <= synced {
+		return 0, false, nil // the start that saved it came to its end
 	}
 	if to > s.log.Present() || binary.BigEndian.Uint32(head) != tailMagic {
 		return 0, false, fmt.Errorf("%s is of the log from %d to %d: %w", tailName, from, to, ErrCorrupt)
@@ -118,12 +119,22 @@ func (s *Store) restoreTail(synced int64) (end int64, ok bool, err error) {
 	return to, true, nil
 }
 
-// removeTail removes the tail file. It need not be durable: from the next checkpoint on the file means nothing.
+// removeTail removes the tail file, durably, before anything is appended: a start that goes by the older of two checkpoints would take what
+// the file ends with for the end of the log.
 func (s *Store) removeTail() error {
+	removed := false
 	for _, name := range []string{tailName, tailName + host.UnfinishedSuffix} {
-		if err := s.dir.Remove(name); err != nil && !errors.Is(err, host.ErrNotExist) {
+		err := s.dir.Remove(name)
+		if err != nil && !errors.Is(err, host.ErrNotExist) {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}
+		removed = removed || err == nil
+	}
+	if !removed {
+		return nil
+	}
+	if err := s.dir.SyncDir(); err != nil {
+		return fmt.Errorf("remove %s: %w", tailName, err)
 	}
 	return nil
 }

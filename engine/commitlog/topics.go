@@ -13,6 +13,7 @@ import (
 type topic struct {
 	name   string
 	queues []*queue
+	named  int // of these queues the directories are durable
 	turn   int // of the queue that the next message of AnyQueue goes to
 }
 
@@ -91,7 +92,7 @@ func (s *Store) ensure(name string, queues int32) (*topic, error) {
 	return t, nil
 }
 
-// makeQueues makes the directories of a topic's queues. Their names become durable with the first units in them.
+// makeQueues makes the directories of a topic's queues. Their names become durable with the next checkpoint.
 func (s *Store) makeQueues(t *topic, from, to int32) (made []*queue, err error) {
 	for id := from; id < to; id++ {
 		q, err := s.makeQueue(t, id, consumequeue.State{})

@@ -8,7 +8,8 @@ import (
 
 // The layout of a checkpoint, as package commitlog documents it.
 const (
-	checkpointMagic    = "LCCP"
+	checkpointMagic    = "LCC2"
+	formerMagic        = "LCCP" // without a sequence number
 	checkpointBytesMax = 1 << 30
 	unitBytes          = 20
 )
@@ -50,11 +51,15 @@ func (f *fields) number(bytes int64) (n int64) {
 
 // parseCheckpoint decodes a checkpoint. The state of the key index comes as bytes.
 func parseCheckpoint(p []byte) (c Checkpoint, index []byte, queues []unitsOf, err error) {
-	if len(p) < 8 || string(p[:4]) != checkpointMagic || binary.BigEndian.Uint32(p[4:]) != crc32.Checksum(p[8:], crc32.MakeTable(crc32.Castagnoli)) {
+	if len(p) < 8 || string(p[:4]) != checkpointMagic && string(p[:4]) != formerMagic || binary.BigEndian.Uint32(p[4:]) != crc32.Checksum(p[8:], crc32.MakeTable(crc32.Castagnoli)) {
 		return c, nil, nil, errBadCheckpoint
 	}
 	f := fields{p: p[8:]}
-	c = Checkpoint{Synced: f.number(8), Dispatched: f.number(8), Stored: f.number(8), Clean: f.number(4)&1 != 0}
+	sequence := int64(0)
+	if string(p[:4]) == checkpointMagic {
+		sequence = f.number(8)
+	}
+	c = Checkpoint{Sequence: sequence, Synced: f.number(8), Dispatched: f.number(8), Stored: f.number(8), Clean: f.number(4)&1 != 0}
 	index = f.take(f.number(4))
 	for n := f.number(4); n > 0 && !f.bad; n-- {
 		q := unitsOf{topic: string(f.take(f.number(2)))}

@@ -18,6 +18,8 @@ const (
 	queuesDir      = "consumequeue"
 	indexDir       = "index"
 	checkpointFile = "checkpoint"
+	secondFile     = "checkpoint-b" // the older of the two is replaced
+	asideSuffix    = ".bad"         // of one that a start found bad
 	tailFile       = "tail"
 	nameDigits     = 20
 )
@@ -58,8 +60,15 @@ func Store(root host.Dir) (*Report, error) {
 		v.problem(Note, Interrupted, tailFile, 0, "a start did not come to its end; the next one goes on from it")
 	}
 	var index []byte
-	if there(checkpointFile) {
-		index = v.checkpoint()
+	if there(checkpointFile) || there(secondFile) {
+		for _, name := range []string{checkpointFile, secondFile} {
+			if there(name) {
+				v.checkpoint(name, &index)
+			}
+		}
+		v.compareCheckpoint()
+	} else if there(checkpointFile+asideSuffix) || there(secondFile+asideSuffix) {
+		v.problem(Damage, BadCheckpoint, checkpointFile, 0, "a start found it bad, and did not come to its end: the next one makes queues and key index anew")
 	} else if len(v.Files) > 0 {
 		v.problem(Note, NoCheckpoint, checkpointFile, 0, "there is none: the next start makes queues and key index anew from the log")
 	}
@@ -105,21 +114,34 @@ func (v *inspection) logFiles() error {
 	return nil
 }
 
-// checkpoint reads the checkpoint, and returns the state of the key index.
-func (v *inspection) checkpoint() []byte {
-	p, err := readAll(v.root, checkpointFile, checkpointBytesMax)
+// checkpoint reads a checkpoint, and takes it if it is newer than what there is, with the state of the key index.
+func (v *inspection) checkpoint(name string, index *[]byte) {
+	p, err := readAll(v.root, name, checkpointBytesMax)
 	if err != nil {
-		v.problem(Damage, Unreadable, checkpointFile, 0, "%v", err)
-		return nil
+		v.problem(Damage, Unreadable, name, 0, "%v", err)
+		return
 	}
-	c, index, queues, err := parseCheckpoint(p)
+	c, state, queues, err := parseCheckpoint(p)
 	if err != nil {
-		v.problem(Damage, BadCheckpoint, checkpointFile, 0, "%v", err)
-		return nil
+		v.problem(Damage, BadCheckpoint, name, 0, "%v", err)
+		return
 	}
-	v.Checkpoint, v.known = &c, true
+	if v.known && v.Checkpoint.Sequence >= c.Sequence {
+		return
+	}
+	c.File = name
+	v.Checkpoint, v.known, *index = &c, true, state
+	clear(v.queues)
 	for _, q := range queues {
 		v.queues[queueName(q.topic, q.id)] = &queue{unitsOf: q}
+	}
+}
+
+// compareCheckpoint compares the checkpoint that counts with the files of the log.
+func (v *inspection) compareCheckpoint() {
+	c := v.Checkpoint
+	if c == nil {
+		return
 	}
 	if n := len(v.Files); n > 0 && c.Synced > v.Files[n-1].Base+v.Files[n-1].Bytes || n == 0 && c.Synced > 0 {
 		v.problem(Damage, Missing, logDir, c.Synced, "the log is durable up to %d, and its files end before that", c.Synced)
@@ -127,7 +149,6 @@ func (v *inspection) checkpoint() []byte {
 	if len(v.Files) > 0 && c.Dispatched < v.Files[0].Base {
 		v.problem(Damage, Missing, logDir, v.Files[0].Base, "messages from %d on have no units yet, and the log begins behind them", c.Dispatched)
 	}
-	return index
 }
 
 func readAll(dir host.Dir, name string, bytesMax int64) ([]byte, error) {

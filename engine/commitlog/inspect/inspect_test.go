@@ -123,7 +123,7 @@ func TestEveryFlippedBitThatCountsIsDamage(t *testing.T) {
 			}
 		}
 	}
-	sweep("checkpoint", 3, 601)
+	sweep("checkpoint*", 3, 601)
 	sweep("consumequeue/*/*/*", 5, 401)
 	for _, at := range []int64{0, 5, 9, 40, 90, 100, 120} {
 		try(filepath.Join(dir, "commitlog", fmt.Sprintf("%020d", 0)), at)
@@ -174,7 +174,9 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(dir, "consumequeue/*/*/*"))
 			return errors.Join(err, os.Remove(paths[0]))
 		}, inspect.Damage, inspect.Missing},
-		{"the checkpoint is gone", func(dir string) error { return os.Remove(filepath.Join(dir, "checkpoint")) }, inspect.Note, inspect.NoCheckpoint},
+		{"both checkpoints are gone", func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "checkpoint")), os.Remove(filepath.Join(dir, "checkpoint-b")))
+		}, inspect.Note, inspect.NoCheckpoint},
 		{"the log's begin was overwritten", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "commitlog/00000000000000000000"), make([]byte, 32768), 0o600)
 		}, inspect.Damage, inspect.Rot},

@@ -22,7 +22,7 @@ type Class string
 // The classes of problems.
 const (
 	Unreadable    Class = "unreadable"     // the machine could not read it
-	BadCheckpoint Class = "bad-checkpoint" // it cannot be decoded, or contradicts the log
+	BadCheckpoint Class = "bad-checkpoint" // it cannot be decoded; a start goes by the other one, if that is good
 	NoCheckpoint  Class = "no-checkpoint"  // the next start makes queues and index anew
 	Missing       Class = "missing"        // a file of the log, or of a queue
 	Rot           Class = "rot"            // no record where the log is durable
@@ -63,10 +63,12 @@ type LogFile struct {
 
 // Checkpoint is what a start relies on.
 type Checkpoint struct {
-	Synced     int64 `json:"synced"`
-	Dispatched int64 `json:"dispatched"`
-	Stored     int64 `json:"stored_millis"`
-	Clean      bool  `json:"clean"`
+	File       string `json:"file"`
+	Sequence   int64  `json:"sequence"`
+	Synced     int64  `json:"synced"`
+	Dispatched int64  `json:"dispatched"`
+	Stored     int64  `json:"stored_millis"`
+	Clean      bool   `json:"clean"`
 }
 
 // Queue is a queue as the checkpoint counts it.
@@ -125,7 +127,7 @@ func (r *Report) Text(w io.Writer) error {
 		if c.Clean {
 			how = "closed cleanly"
 		}
-		fmt.Fprintf(t, "checkpoint: durable up to %d, in queues up to %d, %s\n", c.Synced, c.Dispatched, how)
+		fmt.Fprintf(t, "%s %d: durable up to %d, in queues up to %d, %s\n", c.File, c.Sequence, c.Synced, c.Dispatched, how)
 	}
 	if len(r.Queues) > 0 {
 		fmt.Fprintln(t, "topic\tqueue\toffsets\tfiles")

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"lakebed/engine/host"
 )
@@ -163,11 +164,22 @@ func (x *Index) writeEntries(c *open, p []byte) error {
 	return err
 }
 
-// RemoveBelow removes the files of which every message lies below an offset.
-func (x *Index) RemoveBelow(physical int64) error {
+// Filling is the name, as an offset, of the file that a state says is being filled: an index that is opened with the state needs it, and
+// none behind it. Without one it is the largest there is.
+func Filling(state []byte) int64 {
+	if len(state) < headerBytes {
+		return math.MaxInt64
+	}
+	s := decodeShape(state)
+	return s.firstOffset
+}
+
+// RemoveBelow removes the files of which every message lies below an offset, but not the one that begins at needed, nor those behind it: an
+// older state that may yet be opened has it as the one being filled.
+func (x *Index) RemoveBelow(physical, needed int64) error {
 	x.mutex.Lock()
 	var gone []shape
-	for len(x.closed) > 0 && x.closed[0].lastOffset < physical {
+	for len(x.closed) > 0 && x.closed[0].lastOffset < physical && x.closed[0].firstOffset < needed {
 		gone = append(gone, x.closed[0])
 		x.closed = x.closed[1:]
 	}

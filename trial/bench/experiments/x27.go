@@ -267,10 +267,17 @@ func (q *queued) tamper(l *lone, h host.Host) error {
 	if q.arm.left != leftNothing {
 		return nil
 	}
-	if err := store.Remove("checkpoint"); err != nil && !errors.Is(err, host.ErrNotExist) {
-		return err
+	return errors.Join(removeCheckpoints(store), store.SyncDir())
+}
+
+// removeCheckpoints has the next start make queues and key index anew.
+func removeCheckpoints(store host.Dir) error {
+	for _, name := range commitlog.CheckpointFiles() {
+		if err := store.Remove(name); err != nil && !errors.Is(err, host.ErrNotExist) {
+			return err
+		}
 	}
-	return store.SyncDir()
+	return nil
 }
 
 func queuedName(topic string, id int) string { return fmt.Sprintf("%s/%d", topic, id) }
@@ -386,7 +393,7 @@ func (r *run) rebuild(ctx context.Context, dir string, config commitlog.Config) 
 	return onThisMachine(ctx, r, dir, commitlog.StoreVolume, func(h host.Host) error {
 		volume, err := h.Disk(commitlog.StoreVolume)
 		if err == nil {
-			err = volume.Remove("checkpoint")
+			err = removeCheckpoints(volume)
 		}
 		if err != nil {
 			return err
