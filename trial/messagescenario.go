@@ -95,6 +95,10 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 	}
 	c.ZeroAheadBytes = []int64{0, 4 << 10, 64 << 10}[pick(3)]
 	c.DispatchPause = []time.Duration{0, time.Millisecond, 20 * time.Millisecond}[pick(3)]
+	c.IndexSnapshotEntries = int32(1 + pick(40))
+	if pick(3) == 0 {
+		c.UncheckedBytesMax = c.CheckpointBytes + c.GroupBytesMax + int64(pick(8<<10))
+	}
 	return c
 }
 

@@ -47,11 +47,33 @@ func (s *Store) awaitDue() bool {
 	return false
 }
 
+// awaitCheckpoint holds back a group that would have a start read more of the log than it may. It does not while a full disk refuses
+// checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks.
+func (s *Store) awaitCheckpoint(end int64) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	most := max(s.config.UncheckedBytesMax, s.config.CheckpointBytes)
+	for waits := false; s.failed == nil && !s.starved && end-s.checkpointed > most && s.checkpointed < s.confirmed; waits = true {
+		if !waits {
+			s.h.Probe().Mark(host.Event{Name: PointUnchecked, A: end, B: s.checkpointed})
+		}
+		s.hurry = s.hurry || s.dispatched > s.checkpointed
+		s.due.Broadcast()
+		if !s.moved.Wait() {
+			return
+		}
+	}
+}
+
 // checkpointOrFail makes a checkpoint. A full disk is told and nothing else: all of it can be tried again. Any other failure
 // stops the store.
 func (s *Store) checkpointOrFail(clean bool) error {
 	err := s.checkpoint(clean)
 	full := errors.Is(err, host.ErrNoSpace) && !errors.Is(err, errSync) && !errors.Is(err, consumequeue.ErrSync)
+	s.mutex.Lock()
+	s.starved = full
+	s.moved.Broadcast()
+	s.mutex.Unlock()
 	if err != nil && !full {
 		s.fail(fmt.Errorf("checkpoint: %w", err))
 	}
@@ -108,6 +130,7 @@ func (s *Store) install(c *checkpoint, covered int64) {
 	s.checkpointed, s.covered = c.dispatched, min(c.dispatched, s.older.dispatched)
 	s.pending -= covered
 	s.confirm.Broadcast() // the dispatcher may have waited for room
+	s.moved.Broadcast()   // and so may a group
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointCheckpointed, A: c.dispatched, B: c.synced})
 }

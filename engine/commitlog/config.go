@@ -77,23 +77,26 @@ type Config struct {
 	DispatchBytes      int           // read at once when units are made
 	DispatchPause      time.Duration // between two batches of units that nobody waits for; zero: none
 	CheckpointInterval time.Duration // flushConsumeQueueThoroughInterval: the longest between two checkpoints
-	CheckpointBytes    int64         // of the log between two checkpoints: bounds what a start reads
+	CheckpointBytes    int64         // of the log behind a checkpoint, at which the next one begins
+	UncheckedBytesMax  int64         // of the log behind a checkpoint: bounds what a start reads, if it is more than CheckpointBytes; appends wait for a checkpoint then
 	PendingUnitsMax    int64         // units made since the last checkpoint; dispatch waits for one then
 	OpenFilesMax       int           // of consume queues and of the key index
 
-	PullBytesMax  int64         // maxTransferBytesOnMessageInMemory; one message always fits
-	PullCountMax  int           // maxTransferCountOnMessageInMemory
-	ScanUnitsMax  int           // maxFilterMessageSize / 20: units one pull looks at
-	SuspendMax    time.Duration // brokerSuspendMaxTimeMillis: how long a pull may wait
-	ReadAheadMin  int64         // first window of a pull, doubled while messages lie together (R4-28…R4-30)
-	ReadAheadMax  int64         // dataReadAheadEnable in more detail; zero: each message is read alone
-	SuspendedMax  int           // pulls that may wait at the same time; others are answered at once
-	KeyIndex      bool          // messageIndexEnable
-	IndexSlots    int32         // maxHashSlotNum
-	IndexEntries  int32         // maxIndexNum
-	Retention     Retention
-	ClockZone     time.Duration // east of UTC, for Retention.DeleteHours
-	CloseDispatch time.Duration // how long a clean stop waits for dispatch
+	PullBytesMax int64         // maxTransferBytesOnMessageInMemory; one message always fits
+	PullCountMax int           // maxTransferCountOnMessageInMemory
+	ScanUnitsMax int           // maxFilterMessageSize / 20: units one pull looks at
+	SuspendMax   time.Duration // brokerSuspendMaxTimeMillis: how long a pull may wait
+	ReadAheadMin int64         // first window of a pull, doubled while messages lie together (R4-28…R4-30)
+	ReadAheadMax int64         // dataReadAheadEnable in more detail; zero: each message is read alone
+	SuspendedMax int           // pulls that may wait at the same time; others are answered at once
+	KeyIndex     bool          // messageIndexEnable
+	IndexSlots   int32         // maxHashSlotNum
+	IndexEntries int32         // maxIndexNum
+	// IndexSnapshotEntries is how many entries are added to the key index between two copies of its slots: bounds what a start reads of it.
+	IndexSnapshotEntries int32
+	Retention            Retention
+	ClockZone            time.Duration // east of UTC, for Retention.DeleteHours
+	CloseDispatch        time.Duration // how long a clean stop waits for dispatch
 }
 
 // Retention says when files of the log are removed (C-19).
@@ -116,11 +119,12 @@ func DefaultConfig() Config {
 		Flush:         FlushGroup, // upstream: ASYNC_FLUSH
 		FlushInterval: 500 * time.Millisecond, GroupBytesMax: 4 << 20, SectorBytes: 512, BodyBytesMax: 4 << 20, PropertiesMax: message.PropertiesMax,
 		QueuesPerTopic: 4, QueuesMax: 100_000, AutoCreateTopic: true,
-		QueueFileUnits: 300_000, DispatchBytes: 1 << 20, DispatchPause: 5 * time.Millisecond, CheckpointInterval: 10 * time.Second, CheckpointBytes: 64 << 20,
+		QueueFileUnits: 300_000, DispatchBytes: 1 << 20, DispatchPause: 5 * time.Millisecond,
+		CheckpointInterval: 5 * time.Second, CheckpointBytes: 32 << 20, UncheckedBytesMax: 128 << 20,
 		PendingUnitsMax: 1 << 20, OpenFilesMax: 3500,
 		PullBytesMax: 256 << 10, PullCountMax: 32, ScanUnitsMax: 800, SuspendMax: 20 * time.Second, SuspendedMax: 100_000,
 		ReadAheadMin: 4 << 10, ReadAheadMax: 256 << 10,
-		KeyIndex: true, IndexSlots: 5_000_000, IndexEntries: 20_000_000,
+		KeyIndex: true, IndexSlots: 5_000_000, IndexEntries: 20_000_000, IndexSnapshotEntries: 1_000_000,
 		Retention: Retention{
 			Interval: 10 * time.Second, Age: 72 * time.Hour, DeleteHours: []int{4},
 			DiskMaxUsed: 0.75, DiskForcibly: 0.85, DiskWarning: 0.90, FilesMax: 10, CleanForcibly: true,
@@ -162,7 +166,7 @@ func (c *Config) Validate() error {
 		{"flush interval", int64(c.FlushInterval)}, {"group size", c.GroupBytesMax}, {"sector size", c.SectorBytes}, {"body size", int64(c.BodyBytesMax)},
 		{"queues of a topic", int64(c.QueuesPerTopic)}, {"queues", int64(c.QueuesMax)}, {"units of a queue's file", c.QueueFileUnits},
 		{"bytes dispatched at once", int64(c.DispatchBytes)}, {"checkpoint interval", int64(c.CheckpointInterval)},
-		{"bytes between checkpoints", c.CheckpointBytes}, {"units in memory", c.PendingUnitsMax}, {"open files", int64(c.OpenFilesMax)},
+		{"bytes between checkpoints", c.CheckpointBytes}, {"bytes behind a checkpoint", c.UncheckedBytesMax}, {"units in memory", c.PendingUnitsMax}, {"open files", int64(c.OpenFilesMax)},
 		{"bytes of a pull", c.PullBytesMax}, {"messages of a pull", int64(c.PullCountMax)}, {"units scanned by a pull", int64(c.ScanUnitsMax)},
 		{"cleaning interval", int64(c.Retention.Interval)}, {"files removed at once", int64(c.Retention.FilesMax)},
 		{"wait of a stop for dispatch", int64(c.CloseDispatch)},
@@ -177,8 +181,9 @@ func (c *Config) Validate() error {
 	if c.FileBytes%c.SectorBytes != 0 {
 		return fmt.Errorf("log file size %d: must be a multiple of the sector size %d", c.FileBytes, c.SectorBytes)
 	}
-	if c.KeyIndex && (c.IndexSlots < 1 || c.IndexEntries < 2) {
-		return fmt.Errorf("key index of %d slots and %d entries: must be at least 1 and 2", c.IndexSlots, c.IndexEntries)
+	if c.KeyIndex && (c.IndexSlots < 1 || c.IndexEntries < 2 || c.IndexSnapshotEntries < 1) {
+		return fmt.Errorf("key index of %d slots, %d entries, and %d between snapshots: must be at least 1, 2 and 1",
+			c.IndexSlots, c.IndexEntries, c.IndexSnapshotEntries)
 	}
 	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 || c.DispatchPause < 0 {
 		return errors.New("waiting time and number of pulls, read-ahead, zeros ahead and the pause of dispatch must not be negative")

@@ -108,6 +108,8 @@ func (s *Store) dispatchBatch(w *walker) error {
 	s.pending += units
 	if s.h.Probe().Perhaps(PointCheckpointNow) {
 		s.hurry = true
+	}
+	if s.hurry || s.dispatched-s.checkpointed >= s.config.CheckpointBytes {
 		s.due.Broadcast()
 	}
 	s.moved.Broadcast()

@@ -58,6 +58,7 @@ func (s *Store) pad(g *group) {
 // commit writes one group, and syncs it in the modes that say so. It runs in the task whose turn it is, and in one at a time.
 func (s *Store) commit(g *group) error {
 	s.pad(g)
+	s.awaitCheckpoint(g.end)
 	for i, r := range g.runs {
 		to := len(g.bytes)
 		if i+1 < len(g.runs) {

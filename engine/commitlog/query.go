@@ -27,7 +27,8 @@ func (s *Store) openIndex(c *checkpoint) (*keyindex.Index, error) {
 		return nil, err
 	}
 	return keyindex.Open(s.h, keyindex.Options{
-		Dir: dir, Files: s.files, Owner: indexDirectory, Slots: s.config.IndexSlots, Entries: s.config.IndexEntries, State: c.index,
+		Dir: dir, Files: s.files, Owner: indexDirectory, Slots: s.config.IndexSlots, Entries: s.config.IndexEntries,
+		SnapshotEntries: s.config.IndexSnapshotEntries, State: c.index,
 	})
 }
 

@@ -113,6 +113,9 @@ func (s *Store) storeCheckpoint(c *checkpoint) error {
 		return fmt.Errorf("write %s: %w", slotNames[slot], err)
 	}
 	s.slot, s.older, s.durable = slot, s.durable, *c
+	if s.index != nil {
+		s.index.Stored()
+	}
 	return nil
 }
 

@@ -32,6 +32,7 @@ const (
 	PointRollNow       host.Point = "commitlog.roll-now"       // asks whether a message begins a new file though it fits
 	PointDispatchLess  host.Point = "commitlog.dispatch-less"  // asks whether a batch of units ends behind this message
 	PointPullLess      host.Point = "commitlog.pull-less"      // asks whether an answer ends behind this message
+	PointUnchecked     host.Point = "commitlog.unchecked"      // a group that ends at A waits for a checkpoint; the last is at B
 	PointCheckpointNow host.Point = "commitlog.checkpoint-now" // asks whether to make one though none is due
 )
 
@@ -77,6 +78,7 @@ type Store struct {
 	hurry        bool  // a checkpoint is wanted at once
 	resting      bool  // the dispatcher pauses
 	wanted       bool  // and somebody has asked for units
+	starved      bool  // the last attempt to make one was refused by a full disk
 	checkpointed int64 // dispatched, as the last checkpoint says
 	covered      int64 // dispatched, as the older of the last two says
 	topics       map[string]*topic

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
@@ -53,6 +54,9 @@ func (v *inspection) openIndex(state []byte) {
 	v.entries = &entries{dir: dir, next: 1}
 	for _, info := range infos {
 		offset, ok := parseName(info.Name)
+		if strings.HasPrefix(info.Name, "slots-") {
+			continue // a start that cannot use it reads entries instead
+		}
 		if !ok {
 			v.problem(Note, Orphan, indexDir+"/"+info.Name, 0, "nothing of a key index's")
 			continue

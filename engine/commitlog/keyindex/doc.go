@@ -11,7 +11,7 @@
 //
 //   - It compares hashes. Who looks up reads the messages, and compares the keys.
 //   - The newest entries are found from memory; the slots of the file that is being filled are there only, and are made anew
-//     from its entries at a start.
+//     at a start from a snapshot and the entries behind it: see snapshot.go. What a start reads does not grow with the file.
 //
 // It has no tasks. Add and Lookup may be called from any task, Flush and RemoveBelow from one at a time.
 //

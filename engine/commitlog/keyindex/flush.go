@@ -80,6 +80,11 @@ func (x *Index) Flush() ([]byte, error) {
 		return nil, nil
 	}
 	state := c.shape
+	at := mark{state.firstOffset, state.next}
+	var slots []byte
+	if x.snapshotDue(c) {
+		slots = snapshotOf(c)
+	}
 	head, pending := append([]byte(nil), c.head...), append([]byte(nil), c.pending...)
 	x.mutex.Unlock()
 	whole := x.whole(c.written, len(pending)/entryBytes) * entryBytes
@@ -87,6 +92,12 @@ func (x *Index) Flush() ([]byte, error) {
 		return nil, fmt.Errorf("write key index file %s: %w", FileName(c.firstOffset), err)
 	}
 	x.taken(c, whole)
+	if err := x.writeSnapshot(slots, at); err != nil {
+		return nil, err
+	}
+	x.mutex.Lock()
+	x.flushed = at
+	x.mutex.Unlock()
 	p := binary.BigEndian.AppendUint32(appendShape(nil, &state), uint32(c.written))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(head)))
 	return append(append(p, head...), pending[whole:]...), nil

@@ -26,7 +26,10 @@ type Options struct {
 	Owner   string // tells the index's files from others in Files
 	Slots   int32  // maxHashSlotNum
 	Entries int32  // maxIndexNum
-	State   []byte // what the last Flush returned that was stored; empty: there is nothing
+	// SnapshotEntries is how many entries are added between two snapshots of the slots, about: a start reads twice as many at most. Zero: there are
+	// no snapshots, and a start reads all entries of the file that is being filled.
+	SnapshotEntries int32
+	State           []byte // what the last Flush returned that was stored; empty: there is nothing
 }
 
 // Index is the open index.
@@ -38,6 +41,11 @@ type Index struct {
 	closed  []shape // complete files, ascending
 	full    []*open // full, not yet written as a whole
 	current *open   // nil: none was begun
+
+	snapshots [len(snapshotNames)]mark // what they count
+	newest    int                      // which of them is
+	flushed   mark                     // what the last Flush has returned the state of
+	stored    mark                     // what the state counts that a start will find
 }
 
 // shape is what a header says.
@@ -90,10 +98,12 @@ func Open(h host.Host, o Options) (*Index, error) {
 			return nil, fmt.Errorf("key index file %s: %w", info.Name, err)
 		}
 	}
-	if current != nil {
-		if err := x.openCurrent(current); err != nil {
-			return nil, fmt.Errorf("key index file %s: %w", FileName(current.firstOffset), err)
-		}
+	if current == nil {
+		_, err := x.openSlots(nil)
+		return x, err
+	}
+	if err := x.openCurrent(current); err != nil {
+		return nil, fmt.Errorf("key index file %s: %w", FileName(current.firstOffset), err)
 	}
 	return x, nil
 }
@@ -112,11 +122,17 @@ func (x *Index) openClosed(offset int64) error {
 	return nil
 }
 
-// openCurrent makes the slots of the file that is being filled anew.
+// openCurrent makes the slots of the file that is being filled anew, from a snapshot and the entries that it does not count.
 func (x *Index) openCurrent(c *open) error {
 	c.slots = make([]int32, x.o.Slots)
-	x.count(c, c.head, 1)
-	if first := x.headEntries() + 1; c.written > first {
+	from, err := x.openSlots(c)
+	if err != nil {
+		return err
+	}
+	x.flushed = mark{c.firstOffset, c.next}
+	x.stored = x.flushed
+	x.countFrom(c, c.head, 1, from)
+	if first := max(x.headEntries()+1, from); c.written > first {
 		f, err := x.use(c.firstOffset, false)
 		if err != nil {
 			return err
@@ -131,9 +147,17 @@ func (x *Index) openCurrent(c *open) error {
 			x.count(c, part, n)
 		}
 	}
-	x.count(c, c.pending, c.written)
+	x.countFrom(c, c.pending, c.written, from)
 	x.current = c
 	return nil
+}
+
+// countFrom is count for entries of which those below from are counted.
+func (x *Index) countFrom(c *open, entries []byte, number, from int32) {
+	if skip := int64(from-number) * entryBytes; skip > 0 {
+		entries, number = entries[min(skip, int64(len(entries))):], from
+	}
+	x.count(c, entries, number)
 }
 
 // count brings entries, of which the first has this number, into their slots.

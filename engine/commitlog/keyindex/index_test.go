@@ -3,6 +3,7 @@ package keyindex_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,30 +39,41 @@ func anyIndex(h host.Host, r *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	o := keyindex.Options{Dir: dir, Files: openfiles.New(h, h.Root(), 1+r.IntN(4)), Slots: int32(30 + r.IntN(300)), Entries: int32(2 + r.IntN(400))}
+	o := keyindex.Options{Dir: dir, Files: openfiles.New(h, h.Root(), 1+r.IntN(4)), Slots: int32(30 + r.IntN(300)), Entries: int32(2 + r.IntN(400)),
+		SnapshotEntries: int32(1 + r.IntN(60))}
 	x, err := keyindex.Open(h, o)
 	if err != nil {
 		return err
 	}
 	var added []message.Message
 	durable := 0 // messages that the stored state covers
-	for range 120 {
-		switch r.IntN(12) {
-		case 0:
-			if o.State, err = x.Flush(); err != nil {
+	life := 0
+	for range 150 {
+		switch r.IntN(13) {
+		case 0, 1:
+			state, err := x.Flush()
+			if err != nil {
 				return err
 			}
-			durable = len(added)
-		case 1: // a crash: what was not stored is added again
+			if r.IntN(3) > 0 { // else the state is lost
+				o.State, durable = state, len(added)
+				x.Stored()
+			}
+		case 2: // a crash: what was not stored is added again, or was lost with the end of the log
+			o.Files = openfiles.New(h, h.Root(), 1+r.IntN(4)) // of another process
 			if x, err = keyindex.Open(h, o); err != nil {
 				return err
+			}
+			life++
+			if r.IntN(2) == 0 {
+				added = added[:durable]
 			}
 			for i := max(durable-r.IntN(5), 0); i < len(added); i++ {
 				x.Add(&added[i])
 			}
 		default:
 			for range 1 + r.IntN(10) {
-				m := messageOf(len(added))
+				m := messageOf(len(added), life%3)
 				added = append(added, m)
 				x.Add(&m)
 			}
@@ -117,7 +129,7 @@ func TestEntriesThatCountSurviveATornWrite(t *testing.T) {
 	for seed := range uint64(6) {
 		w := sim.New(sim.Config{Seed: seed})
 		node := w.NewNode("node")
-		o := keyindex.Options{Slots: int32(90 + seed*13), Entries: []int32{150, 400}[seed%2]}
+		o := keyindex.Options{Slots: int32(90 + seed*13), Entries: []int32{150, 400}[seed%2], SnapshotEntries: 40}
 		var added []message.Message
 		durable, syncs := 0, 0
 		node.Disk("index").SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
@@ -143,7 +155,7 @@ func TestEntriesThatCountSurviveATornWrite(t *testing.T) {
 			}
 			for {
 				for range 1 + h.Rand("sizes").IntN(60) {
-					m := messageOf(len(added))
+					m := messageOf(len(added), node.Epoch()%3)
 					added = append(added, m)
 					x.Add(&m)
 				}
@@ -152,6 +164,7 @@ func TestEntriesThatCountSurviveATornWrite(t *testing.T) {
 					return err
 				}
 				o.State, durable = state, len(added)
+				x.Stored()
 			}
 		}
 		node.OnExit(func(err error, _ bool) {
@@ -172,8 +185,9 @@ func TestEntriesThatCountSurviveATornWrite(t *testing.T) {
 	}
 }
 
-func messageOf(n int) message.Message {
+// messageOf makes the n-th message, with so many keys more than others have: entries of another life have other numbers.
+func messageOf(n, more int) message.Message {
 	m := message.Message{Topic: []byte("t"), PhysicalOffset: int64(n) * 100, StoreTimestamp: int64(n) * 10}
-	m.Properties, _ = message.AppendProperties(nil, message.Property{Name: message.PropertyKeys, Value: fmt.Sprintf("own%d of%d", n, n%9)})
+	m.Properties, _ = message.AppendProperties(nil, message.Property{Name: message.PropertyKeys, Value: fmt.Sprintf("own%d of%d", n, n%9) + strings.Repeat(" more", more)})
 	return m
 }
