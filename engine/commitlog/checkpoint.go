@@ -36,6 +36,8 @@ type checkpoint struct {
 	clean      bool
 	index      []byte
 	queues     []queueRecord
+
+	first int64 // of the log, when it was made: not stored
 }
 
 // queueRecord is the state of one queue. Units of a queue may be counted that lie behind dispatched: they are durable, and

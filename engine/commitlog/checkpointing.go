@@ -29,13 +29,13 @@ func (s *Store) awaitDue() bool {
 	defer s.mutex.Unlock()
 	begun := s.h.Elapsed()
 	for s.failed == nil {
-		if s.hurry || s.dispatched-s.checkpointed >= s.config.CheckpointBytes || s.pending >= s.config.PendingUnitsMax {
+		if s.hurry || s.diskFull && s.lags() || s.dispatched-s.checkpointed >= s.config.CheckpointBytes || s.pending >= s.config.PendingUnitsMax {
 			return true
 		}
 		left := s.config.CheckpointInterval - (s.h.Elapsed() - begun)
 		if left <= 0 {
-			if s.dispatched > s.checkpointed || s.checkpointed > s.covered {
-				return true // the latter: the older one must come up to the newer, or retention never gets on when appends end
+			if s.dispatched > s.checkpointed || s.lags() {
+				return true
 			}
 			begun = s.h.Elapsed()
 			continue
@@ -46,6 +46,10 @@ func (s *Store) awaitDue() bool {
 	}
 	return false
 }
+
+// lags reports whether the older checkpoint keeps files of the log or of queues that the newer one, or a third, would let go: it must come up
+// also when appends have ended, and at once if they are refused for lack of space. The mutex is held.
+func (s *Store) lags() bool { return s.checkpointed > s.covered || s.log.First() > s.coveredFirst }
 
 // awaitCheckpoint holds back a group that would have a start read more of the log than it may. It does not while a full disk refuses
 // checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks.
@@ -87,7 +91,7 @@ func (s *Store) checkpoint(clean bool) error {
 	s.checkpointing.Lock()
 	defer s.checkpointing.Unlock()
 	s.mutex.Lock()
-	c := checkpoint{dispatched: s.dispatched, clean: clean}
+	c := checkpoint{dispatched: s.dispatched, clean: clean, first: s.log.First()}
 	covered := s.pending
 	s.hurry = false
 	s.mutex.Unlock()
@@ -127,7 +131,7 @@ func (s *Store) checkpoint(clean bool) error {
 // install lets the others know what is durable now.
 func (s *Store) install(c *checkpoint, covered int64) {
 	s.mutex.Lock()
-	s.checkpointed, s.covered = c.dispatched, min(c.dispatched, s.older.dispatched)
+	s.checkpointed, s.covered, s.coveredFirst = c.dispatched, min(c.dispatched, s.older.dispatched), s.older.first
 	s.pending -= covered
 	s.confirm.Broadcast() // the dispatcher may have waited for room
 	s.moved.Broadcast()   // and so may a group

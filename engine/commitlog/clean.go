@@ -17,9 +17,16 @@ const (
 	millisecondsOf = int64(time.Millisecond)
 )
 
-// cleanAtIntervals is the task that removes old files, and that looks after the space of the volume.
+// cleanAtIntervals is the task that removes old files, and that looks after the space of the volume. While appends are refused it does not wait
+// for its interval: a round removes so many files at most, and those of queues go with the checkpoints that follow.
 func (s *Store) cleanAtIntervals() {
-	for s.tasks.Sleep(s.config.Retention.Interval) {
+	pause := func() time.Duration {
+		if s.isFull() {
+			return min(s.config.Retention.Interval, s.config.RetryPause)
+		}
+		return s.config.Retention.Interval
+	}
+	for s.tasks.Sleep(pause()) {
 		if s.Failed() != nil {
 			return
 		}
@@ -106,6 +113,9 @@ func (s *Store) lookAtSpace() (pressure, error) {
 	r := &s.config.Retention
 	s.mutex.Lock()
 	s.diskFull = used > r.DiskWarning
+	if s.diskFull {
+		s.due.Broadcast()
+	}
 	s.mutex.Unlock()
 	switch {
 	case used > r.DiskForcibly && r.CleanForcibly:

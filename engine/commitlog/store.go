@@ -81,6 +81,7 @@ type Store struct {
 	starved      bool  // the last attempt to make one was refused by a full disk
 	checkpointed int64 // dispatched, as the last checkpoint says
 	covered      int64 // dispatched, as the older of the last two says
+	coveredFirst int64 // where the log began when that was made
 	topics       map[string]*topic
 	queueCount   int
 	failed       error
