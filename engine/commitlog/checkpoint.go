@@ -8,10 +8,6 @@ import (
 	"lakebed/engine/commitlog/consumequeue"
 )
 
-// slotNames are the files of the last two checkpoints. The older one is replaced, as a whole: whichever of the two goes bad, the
-// other tells enough.
-var slotNames = [...]string{"checkpoint", "checkpoint-b"}
-
 // checkpoint is what a start can rely on. Big-endian:
 //
 //	 0  4  magic "LCC2"

@@ -17,22 +17,21 @@ const (
 	millisecondsOf = int64(time.Millisecond)
 )
 
-// cleanAtIntervals is the task that removes old files, and that looks after the space of the volume. While appends are refused it does not wait
-// for its interval: a round removes so many files at most, and those of queues go with the checkpoints that follow.
+// cleanAtIntervals is the task that removes old files, and that looks after the space of the volume. While appends are refused, and as long as
+// it finds something to remove, it does not wait for its interval: a round removes so many files at most.
 func (s *Store) cleanAtIntervals() {
-	pause := func() time.Duration {
-		if s.isFull() {
-			return min(s.config.Retention.Interval, s.config.RetryPause)
-		}
-		return s.config.Retention.Interval
-	}
-	for s.tasks.Sleep(pause()) {
+	for pause := s.config.Retention.Interval; s.tasks.Sleep(pause); {
 		if s.Failed() != nil {
 			return
 		}
+		before := s.log.First()
 		if err := s.Clean(); err != nil && !errors.Is(err, ErrStopped) {
 			s.fail(fmt.Errorf("remove old files: %w", err))
 			return
+		}
+		pause = s.config.Retention.Interval
+		if s.isFull() && s.log.First() > before {
+			pause = min(pause, s.config.RetryPause)
 		}
 	}
 }

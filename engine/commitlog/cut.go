@@ -42,7 +42,7 @@ func (s *Store) tellCut(w *walker, c *found, why error) error {
 func (s *Store) lostBelow(at, synced int64) error {
 	return fmt.Errorf("no record in log file %s at %d, and the log was durable up to %d: %w; bring the file back from a copy, or move it and "+
 		"all that follow it away and remove the files %s, and the store starts with what is before it",
-		series.FileName(s.log.FileEnd(at)-s.config.FileBytes), at, synced, ErrCorrupt, strings.Join(slotNames[:], " and "))
+		series.FileName(s.log.FileEnd(at)-s.config.FileBytes), at, synced, ErrCorrupt, strings.Join(CheckpointFiles(), " and "))
 }
 
 // begunBehind is the base of a file behind the one of an offset that begins with a record of another group; zero if there is none. A group is

@@ -46,7 +46,7 @@ func (s *Store) recover() error {
 	s.h.Probe().Mark(host.Event{Name: PointRecovered, A: end, B: end - from})
 	// Not clean: from now on the log may be longer than it says. Twice, so that both slots say the same: retention may go by them, and
 	// whichever goes bad, the next start is as short.
-	for range slotNames {
+	for range CheckpointFiles() {
 		if err := s.checkpoint(false); err != nil {
 			return err
 		}

@@ -10,8 +10,9 @@ import (
 	"lakebed/engine/host"
 )
 
-// CheckpointFiles are the names of the files of a store's two checkpoints. Without them a start makes queues and key index anew.
-func CheckpointFiles() []string { return slices.Clone(slotNames[:]) }
+// CheckpointFiles are the names of the files of a store's last two checkpoints. The older one is replaced, as a whole: whichever of the two
+// goes bad, the other tells enough. Without them a start makes queues and key index anew.
+func CheckpointFiles() []string { return []string{"checkpoint", "checkpoint-b"} }
 
 // found is what a start has read of the slots.
 type found struct {
@@ -29,7 +30,7 @@ func (f *found) doubtful() bool { return f.slot < 0 || len(f.bad) > 0 }
 func readSlots(dir host.Dir) (best found, err error) {
 	best.slot = -1
 	var unread error
-	for slot, name := range slotNames {
+	for slot, name := range CheckpointFiles() {
 		c, err := readSlot(dir, name)
 		switch {
 		case errors.Is(err, host.ErrNotExist):
@@ -47,7 +48,7 @@ func readSlots(dir host.Dir) (best found, err error) {
 	}
 	infos, err := dir.List()
 	for _, info := range infos {
-		if name, aside := strings.CutSuffix(info.Name, asideSuffix); aside && slices.Contains(slotNames[:], name) {
+		if name, aside := strings.CutSuffix(info.Name, asideSuffix); aside && slices.Contains(CheckpointFiles(), name) {
 			best.bad = append(best.bad, fmt.Errorf("%s was damaged when a start read it that has not come to its end: %w", name, ErrCorrupt))
 		}
 	}
@@ -77,7 +78,7 @@ func (s *Store) dropAside(c *found) error {
 	if len(c.bad) == 0 {
 		return nil
 	}
-	for _, name := range slotNames {
+	for _, name := range CheckpointFiles() {
 		if err := s.dir.Remove(name + asideSuffix); err != nil && !errors.Is(err, host.ErrNotExist) {
 			return fmt.Errorf("remove %s%s: %w", name, asideSuffix, err)
 		}
@@ -108,9 +109,9 @@ func readSlot(dir host.Dir, name string) (checkpoint, error) {
 // storeCheckpoint writes a checkpoint over the older of the two. The lock of checkpoints is held.
 func (s *Store) storeCheckpoint(c *checkpoint) error {
 	c.sequence = s.durable.sequence + 1
-	slot := (s.slot + 1) % len(slotNames)
-	if err := host.ReplaceFile(s.dir, slotNames[slot], c.encode()); err != nil {
-		return fmt.Errorf("write %s: %w", slotNames[slot], err)
+	slot := (s.slot + 1) % len(CheckpointFiles())
+	if err := host.ReplaceFile(s.dir, CheckpointFiles()[slot], c.encode()); err != nil {
+		return fmt.Errorf("write %s: %w", CheckpointFiles()[slot], err)
 	}
 	s.slot, s.older, s.durable = slot, s.durable, *c
 	if s.index != nil {
@@ -121,7 +122,7 @@ func (s *Store) storeCheckpoint(c *checkpoint) error {
 
 // wayOut is what an operator can do about checkpoints that lead nowhere.
 func wayOut() string {
-	return "bring the missing log files back; or remove the files " + strings.Join(slotNames[:], " and ") +
+	return "bring the missing log files back; or remove the files " + strings.Join(CheckpointFiles(), " and ") +
 		", and the next start makes queues and key index anew from the log that there is, with the queues whose directories are there"
 }
 
@@ -136,12 +137,12 @@ func (s *Store) lastCheckpoint() (found, error) {
 	lost := c.slot >= 0 && (s.log.Empty() && c.synced > 0 || !s.log.Empty() && (c.synced > s.log.Present() || c.dispatched < first))
 	switch {
 	case lost && len(c.bad) > 0 && !s.log.Empty() && c.dispatched < first: // the older one, which retention has passed
-		c.bad = append(c.bad, fmt.Errorf("%s begins at %d of the log, which begins at %d", slotNames[c.slot], c.dispatched, first))
+		c.bad = append(c.bad, fmt.Errorf("%s begins at %d of the log, which begins at %d", CheckpointFiles()[c.slot], c.dispatched, first))
 		c.slot = -1
 	case lost:
 		// The file that synced lies in exists at any time; the log begins at 0 only if nothing was ever stored.
 		return c, fmt.Errorf("%s says that the log is durable up to %d, and in queues up to %d; there are log files from %d to %d: %w; %s",
-			slotNames[c.slot], c.synced, c.dispatched, first, s.log.Present(), ErrCorrupt, wayOut())
+			CheckpointFiles()[c.slot], c.synced, c.dispatched, first, s.log.Present(), ErrCorrupt, wayOut())
 	case c.slot < 0 && len(c.bad) > 0 && s.log.Empty():
 		return c, fmt.Errorf("there are no log files, and whether there have been any is not known: %w: %w; %s", ErrCorrupt, errors.Join(c.bad...), wayOut())
 	}

@@ -141,8 +141,8 @@ func logRecoveryDefects() []Defect {
 			Mechanism: "the store goes down when its first file is there and no message has a unit; the next start refuses it",
 			UnitTest:  "a test that opens an empty store twice sees it",
 			Edits: []Edit{{
-				File: logRecoverFile, Function: "Store.lastCheckpoint", Original: "c.dispatched < s.log.First()", Result: "bool",
-				Replacement: "return c.dispatched <= s.log.First()",
+				File: commitlogFolder + "slots.go", Function: "Store.lastCheckpoint", Original: "c.synced > s.log.Present() || c.dispatched < first", Result: "bool",
+				Replacement: "return c.synced > s.log.Present() || c.dispatched <= first",
 			}},
 			Scenario: inCommitLog, Checkers: []string{checkerRestart},
 		},

@@ -169,7 +169,7 @@ func logRetentionDefects() []Defect {
 			Mechanism: "messages expire while dispatch or checkpoint lag, their file goes, and the next start lacks the beginning of what it has to read",
 			UnitTest:  "a test that removes while dispatch stands still sees it",
 			Edits: []Edit{{
-				File: logCleanFile, Function: "Store.removable", Original: "s.checkpointed > next", Result: "bool", Replacement: "return true",
+				File: logCleanFile, Function: "Store.removable", Original: "s.covered > next", Result: "bool", Replacement: "return true",
 			}},
 			Scenario: inCommitLog, Checkers: []string{checkerRestart},
 		},
