@@ -65,6 +65,7 @@ type member struct {
 	broken  bool // it belongs to the rest that is not healed
 	serving bool
 	early   bool // its process began while faults still fired
+	failing bool // a fault ended its service while faults still fired, and it has not gone yet
 	scrub   *scrubWatch
 }
 
@@ -220,16 +221,16 @@ func (c *cluster) bookieExited(m *member, err error, crashed bool) {
 	if crashed {
 		c.bookieCrashed(m)
 	}
-	failedStart := m.early && !m.serving
-	m.serving = false
+	met := m.early && !m.serving || m.failing
+	m.serving, m.failing = false, false
 	c.noteDamage()
 	if err != nil && bookie.IsRefusal(err) {
 		c.bookieRefused(m, err)
 		return
 	}
 	switch {
-	case c.phase == closing && failedStart:
-		c.closed(m, nil) // a fault has met its start, whose end took longer than the healed world had to do
+	case c.phase == closing && met:
+		c.closed(m, nil) // a fault has met its start or its service, whose end took longer than the healed world had to do
 	case c.phase == closing:
 		c.closed(m, err)
 	case !crashed && err != nil && c.phase != done:

@@ -139,11 +139,12 @@ func (c *cluster) marked(n *sim.Node, e host.Event) {
 		c.notice(n, model.NoticeAcked, e)
 	case client.PointClosed:
 		c.notice(n, model.NoticeClosed, e)
-	case bookie.PointServing, bookie.PointLimbo:
+	case bookie.PointServing, bookie.PointLimbo, bookie.PointFailed:
 		for _, m := range c.bookies {
 			if m.node == n {
 				m.serving = m.serving || e.Name == bookie.PointServing
 				m.limbo = m.limbo || e.Name == bookie.PointLimbo
+				m.failing = m.failing || e.Name == bookie.PointFailed && c.phase < finishing
 			}
 		}
 	}

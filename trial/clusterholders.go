@@ -52,7 +52,7 @@ func (c *cluster) lookForRegistrations(h host.Host, store metadata.Store) {
 		registered, err := registrations(h, store)
 		if missing = nil; err == nil {
 			for _, m := range c.bookies {
-				if m.node.Running() && m.serving && !m.refused && !slices.Contains(registered, m.address) {
+				if m.node.Running() && m.serving && !m.failing && !m.refused && !slices.Contains(registered, m.address) {
 					missing = append(missing, m.address)
 				}
 			}
