@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/bookkeeper/wire"
@@ -54,17 +56,29 @@ func (s *Server) execute(r *wire.Request, found *bookie.Range) answer {
 	if r.Operation == wire.BatchRead {
 		return s.readBatch(r, found)
 	}
-	var e bookie.Entry
-	var err error
 	if r.Entry == ledger.NoEntry {
-		e, err = s.store.LastEntry(r.Ledger)
-	} else {
-		e, err = s.store.Read(r.Ledger, r.Entry)
+		return s.readLast(r)
 	}
+	e, err := s.store.Read(r.Ledger, r.Entry)
 	if err != nil {
 		return s.refusal(r, s.code(err))
 	}
 	return s.positive(r, e)
+}
+
+// readLast answers with a ledger's last entry. Whoever recovers the ledger asks for it to fence, which is done, and for where to
+// begin, which is as well known from others: that the entry is lost here must not look as if the ledger were not fenced. If
+// every bookie lost its own last entry, and no entry is lost everywhere, the ledger could not be recovered otherwise.
+func (s *Server) readLast(r *wire.Request) answer {
+	e, err := s.store.LastEntry(r.Ledger)
+	if err == nil {
+		return s.positive(r, e)
+	}
+	code := s.code(err)
+	if code == wire.IOError && r.Flags&wire.Fencing != 0 && !errors.Is(err, bookie.ErrStopped) {
+		code = s.config.UnknownAnswer
+	}
+	return s.refusal(r, code)
 }
 
 // fence does what a fencing read asks for, and returns once that is durable: the answer that follows, whichever it is,

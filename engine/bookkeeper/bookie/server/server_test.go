@@ -7,10 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"lakebed/engine/bookkeeper/bookie"
+	"lakebed/engine/bookkeeper/bookie/entrylog"
 	"lakebed/engine/bookkeeper/client/channel"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/bookkeeper/wire"
 	"lakebed/engine/host"
+	"lakebed/engine/record"
 	"lakebed/sim"
 )
 
@@ -184,6 +187,36 @@ func TestAFencingReadIsAnsweredOnlyWhenTheFenceIsDurable(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAFenceIsProvenAlsoWhereTheLastEntryIsLost: who recovers a ledger learns that it is fenced, and that the bookie may have
+// lost something; who asks for the LAC, and would believe less than there was, learns of an error. (Seed 5034954 of
+// cluster-scratches: each of two bookies had lost its own last entry, no entry both its copies, and the ledger stayed open for ever.)
+func TestAFenceIsProvenAlsoWhereTheLastEntryIsLost(t *testing.T) {
+	c := newCluster(t, 1, sim.LAN(), smallServer())
+	c.run(onChannel(func(h host.Host, one *channel.Channel) error {
+		if err := errors.Join(one.AddEntry(add(7, 0, 100), 0), one.AddEntry(add(7, 1, 100), 0)); err != nil {
+			return err
+		}
+		h.Root().Sleep(2 * smallStore().CheckpointInterval)
+		logs := c.bookie.Disk(bookie.LedgerVolume).Model()
+		for _, file := range logs.Paths() {
+			if _, isLog := entrylog.ParseFileName(file.Path); isLog && file.Size > record.Align {
+				if err := logs.Latent(file.Path, record.Align, file.Size-record.Align); err != nil {
+					return err
+				}
+			}
+		}
+		_, plain := one.ReadLast(7, 0)
+		_, fencing := one.FenceAndRead(7, ledger.NoEntry, key, 0)
+		_, entry := one.FenceAndRead(7, 1, key, 0)
+		return errors.Join(
+			fails("read the last entry", plain, channel.ErrIO),
+			fails("fence and read the last entry", fencing, channel.ErrUnknown),
+			fails("fence and read entry 1", entry, channel.ErrIO),
+			fails("add behind the fence", one.AddEntry(add(7, 2, 100), 0), channel.ErrFenced),
+		)
+	}))
 }
 
 // TestAddsAnsweredBeforeAPowerCutAreThereAfterIt, through the whole path.
