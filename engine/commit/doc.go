@@ -8,7 +8,9 @@
 //     those who wait for the group are.
 //   - It is fail-stop: once a commit fails, that group and every later one fail with the same error, and nothing is committed
 //     again. Whether the failed group is durable is unknown. Fail stops it from outside in the same way.
-//   - What arrives while a group is committed is the next group. Nothing waits for company.
+//   - What arrives while a group is committed is the next group. Nothing waits for company, unless Config.Wait says how long a
+//     group may: then the committing task commits all groups, also that of a lone append, and begins as soon as the group is
+//     full, its time is over, or the line ends or fails. Hurry ends all such waits for good.
 //   - Memory is bounded by three payloads and Config.Limit.
 //
 // # What it does not promise

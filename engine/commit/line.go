@@ -1,12 +1,15 @@
 package commit
 
 import (
+	"time"
+
 	"lakebed/engine/host"
 	"lakebed/internal/invariant"
 )
 
 // Line is where appends wait to be committed. P is what a group gathers; three of them take turns.
 type Line[P any] struct {
+	h          host.Host
 	tasks      host.Group
 	mutex      host.Mutex
 	work       host.Cond // the committing task waits for the turn
@@ -14,6 +17,7 @@ type Line[P any] struct {
 	told       host.Cond // the settling task waits for outcomes
 	free       host.Cond // the committing task waits for an empty payload
 	limit      int64
+	wait       time.Duration
 	byAppender bool
 	commit     func(P) error
 	settle     func(P, error)
@@ -22,6 +26,9 @@ type Line[P any] struct {
 	spares  []P
 	waiters *waiters // of the open group
 	bytes   int64
+	begun   time.Duration // when the open group got its first append; kept only with a wait
+	company bool          // the committing task waits for more in the open group
+	hurried bool          // it does so no more
 	turn    turn
 	ending  bool
 	ended   bool // the committing task has ended
@@ -74,8 +81,9 @@ func (t Ticket) Wait() error {
 // Config says what a line does with its groups.
 type Config[P any] struct {
 	Name       string
-	Limit      int64 // bound on the bytes of the open group, soft by one append
-	ByAppender bool  // an appender that finds nobody before it commits in its own task
+	Limit      int64         // bound on the bytes of the open group, soft by one append
+	Wait       time.Duration // how long a group below Limit waits for more, from its first append on; zero: not at all
+	ByAppender bool          // an appender that finds nobody before it commits in its own task, unless groups wait
 	Payloads   [3]P
 	Commit     func(P) error
 	Settle     func(P, error) // told every group's outcome, before its waiters are; leaves the payload empty
@@ -86,8 +94,8 @@ func New[P any](h host.Host, g host.Group, config Config[P]) *Line[P] {
 	own := g.New(config.Name)
 	m := h.NewMutex(config.Name)
 	l := &Line[P]{
-		tasks: own, mutex: m, work: own.NewCond(m), room: own.NewCond(m), told: own.NewCond(m), free: own.NewCond(m),
-		limit: config.Limit, byAppender: config.ByAppender, commit: config.Commit, settle: config.Settle,
+		h: h, tasks: own, mutex: m, work: own.NewCond(m), room: own.NewCond(m), told: own.NewCond(m), free: own.NewCond(m),
+		limit: config.Limit, wait: config.Wait, byAppender: config.ByAppender, commit: config.Commit, settle: config.Settle,
 		open: config.Payloads[0], spares: config.Payloads[1:], waiters: &waiters{},
 	}
 	own.Go(config.Name, l.run)
@@ -115,6 +123,9 @@ func (l *Line[P]) Fail(err error) {
 	if l.failed == nil {
 		l.failed = err
 		l.room.Broadcast()
+		if l.company {
+			l.work.Signal() // nothing is committed any more, so there is nothing to share
+		}
 	}
 }
 
@@ -132,8 +143,9 @@ func (l *Line[P]) Enter() (payload P, ok bool) {
 // Leads says whether Commit will commit in this task: the group has no other append, and gets none. It is for whoever has
 // entered.
 func (l *Line[P]) Leads() bool {
-	// A group whose outcome is not yet told has to be settled first.
-	return l.byAppender && l.turn == nobodys && !l.busy && len(l.outcomes) == 0
+	// A group whose outcome is not yet told has to be settled first. One that waits for more does so in the committing task,
+	// since its appender would have to let others wait for it, and could not be freed meanwhile.
+	return l.byAppender && l.wait == 0 && l.turn == nobodys && !l.busy && len(l.outcomes) == 0
 }
 
 // Withdraw unlocks the group that Enter returned, and to which nothing was appended.
@@ -141,8 +153,14 @@ func (l *Line[P]) Withdraw() { l.mutex.Unlock() }
 
 // Leave unlocks the group after so many bytes were appended, at least one, for a caller that does not wait. A task commits it.
 func (l *Line[P]) Leave(bytes int64) {
+	if l.bytes == 0 && l.wait > 0 {
+		l.begun = l.h.Elapsed()
+	}
 	l.bytes += bytes
 	l.callTask()
+	if l.company && l.bytes >= l.limit {
+		l.work.Signal()
+	}
 	l.mutex.Unlock()
 }
 
@@ -235,12 +253,41 @@ func (l *Line[P]) next(held bool) (payload P, waiting *waiters, ok bool) {
 			l.ending = true // what is still appended is committed before the task ends
 		}
 	}
+	l.awaitCompany()
 	for len(l.spares) == 0 {
 		l.free.Wait()
 	}
 	payload, waiting = l.takeOpen(&waiters{})
 	l.room.Broadcast()
 	return payload, waiting, true
+}
+
+// awaitCompany waits until the open group, which holds something, has waited long enough for more. The mutex is held.
+func (l *Line[P]) awaitCompany() {
+	for l.wait > 0 && l.bytes < l.limit && !l.hurried && !l.ending && l.failed == nil {
+		left := l.wait - (l.h.Elapsed() - l.begun)
+		if left <= 0 {
+			break
+		}
+		l.company = true
+		if l.work.WaitFor(left) == host.Stopping {
+			break
+		}
+	}
+	l.company = false
+}
+
+// Hurry has no group wait for more from now on. It is for whoever ends the line, but first waits for those who append.
+func (l *Line[P]) Hurry() {
+	if l.wait == 0 {
+		return
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.hurried = true
+	if l.company {
+		l.work.Signal()
+	}
 }
 
 func (l *Line[P]) failure() error {

@@ -65,6 +65,7 @@ type Config struct {
 	Flush           FlushMode     // flushDiskType
 	FlushInterval   time.Duration // flushIntervalCommitLog
 	GroupBytesMax   int64         // bound on what one sync makes durable, soft by one message
+	GroupWait       time.Duration // how long a smaller group waits for more messages; not in mode always. Above zero a task commits
 	SectorBytes     int64         // a group begins at a multiple of it: what the device may spoil when a write is torn; 1: anywhere
 	BodyBytesMax    int           // maxMessageSize
 	PropertiesMax   int           // bytes of a message's properties, at most message.PropertiesMax
@@ -185,8 +186,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("key index of %d slots, %d entries, and %d between snapshots: must be at least 1, 2 and 1",
 			c.IndexSlots, c.IndexEntries, c.IndexSnapshotEntries)
 	}
-	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 || c.DispatchPause < 0 {
-		return errors.New("waiting time and number of pulls, read-ahead, zeros ahead and the pause of dispatch must not be negative")
+	if c.SuspendMax < 0 || c.SuspendedMax < 0 || c.ReadAheadMin < 0 || c.ReadAheadMax < 0 || c.ZeroAheadBytes < 0 || c.DispatchPause < 0 || c.GroupWait < 0 {
+		return errors.New("waiting time and number of pulls, read-ahead, zeros ahead, the pause of dispatch and the wait of a group must not be negative")
 	}
 	return c.Retention.validate()
 }

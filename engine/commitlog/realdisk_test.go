@@ -41,6 +41,7 @@ func TestTheStoreWorksOnARealDisk(t *testing.T) {
 		const writers, queues, each = 6, 3, 60
 		perQueue := int64(writers / queues * each)
 		for round := range int64(2) {
+			config.GroupWait = time.Duration(round) * time.Millisecond
 			onDisk(t, dir, config, func(h host.Host, s *commitlog.Store) error {
 				if err := s.CreateTopic("orders", queues); err != nil {
 					return err

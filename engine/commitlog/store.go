@@ -159,12 +159,13 @@ func classified(err error) error {
 func (s *Store) start(g host.Group) {
 	s.log.Start(g, s.tail)
 	s.zeros = make([]byte, min(s.config.ZeroAheadBytes, zerosAtOnce))
-	limit := s.config.GroupBytesMax
+	limit, wait := s.config.GroupBytesMax, s.config.GroupWait
 	if s.config.Flush == FlushAlways {
-		limit = 1 // one message fills a group
+		limit, wait = 1, 0 // one message fills a group
 	}
 	s.commits = commit.New(s.h, g, commit.Config[*group]{
-		Name: "commitlog-commit", Limit: limit, ByAppender: true, Payloads: [3]*group{{}, {}, {}}, Commit: s.commit, Settle: s.settle,
+		Name: "commitlog-commit", Limit: limit, Wait: wait, ByAppender: true,
+		Payloads: [3]*group{{}, {}, {}}, Commit: s.commit, Settle: s.settle,
 	})
 	s.work.Go("commitlog-dispatch", s.dispatch)
 	s.tasks.Go("commitlog-checkpoint", s.checkpointAtTimes)
@@ -251,7 +252,8 @@ func (s *Store) Close() error {
 	s.closing = true
 	s.wakeAll()
 	s.mutex.Unlock()
-	s.awaitUsers() // appends among them: nobody enters a group any more
+	s.commits.Hurry() // appends may wait in a group for more, and no more come
+	s.awaitUsers()    // appends among them: nobody enters a group any more
 	s.commits.End()
 	caughtUp := s.awaitDispatch()
 	s.work.Stop()

@@ -1,10 +1,17 @@
 package host
 
-import "lakebed/internal/invariant"
+import (
+	"time"
+
+	"lakebed/internal/invariant"
+)
 
 // GroupCommit gathers what many tasks append into groups and commits one group at a time, in one task: the next group
 // fills while the last one is being written and synced, and starts as soon as it is done. P is what a group gathers;
 // three of them take turns, so that nothing is allocated but one Ticket a group.
+//
+// If told to (GroupCommitConfig.Wait), a group that could take more is held back a while after its first append, so that
+// more share one commit. A full or sealed group, End and a failure end that wait at once.
 //
 // Settling a group wakes whoever waits for it, which may be hundreds. If the next group is waiting, a second task does
 // it, so that the disk is not idle meanwhile. Groups are settled in order.
@@ -27,6 +34,10 @@ type GroupCommit[P any] struct {
 	bytes   int64
 	sealed  bool // the open group takes no more, although it is below the limit
 	waiting bool // the committer waits for work
+	wait    time.Duration
+	elapsed func() time.Duration
+	begun   time.Duration // when the open group got its first append; kept only with a wait
+	company bool          // the committer waits for more in the open group
 	ending  bool
 	ended   bool // the committer has ended
 	failed  error
@@ -60,7 +71,8 @@ func (t *Ticket) Wait() error {
 // GroupCommitConfig says what a group commit does with its groups.
 type GroupCommitConfig[P any] struct {
 	Name     string
-	Limit    int64 // bound on the bytes of the open group, soft by one append
+	Limit    int64         // bound on the bytes of the open group, soft by one append
+	Wait     time.Duration // how long a group below Limit waits for more, from its first append on; zero: not at all
 	Payloads [3]P
 	Commit   func(P) error
 	Settle   func(P, error) // told every group's outcome, before its waiters are; leaves the payload empty
@@ -72,7 +84,7 @@ func NewGroupCommit[P any](h Host, g Group, config GroupCommitConfig[P]) *GroupC
 	m := h.NewMutex(config.Name)
 	c := &GroupCommit[P]{
 		tasks: tasks, mutex: m, work: tasks.NewCond(m), room: tasks.NewCond(m), told: tasks.NewCond(m), free: tasks.NewCond(m),
-		limit: config.Limit, commit: config.Commit, settle: config.Settle,
+		limit: config.Limit, wait: config.Wait, elapsed: h.Elapsed, commit: config.Commit, settle: config.Settle,
 		open: config.Payloads[0], spares: config.Payloads[1:],
 		ticket: &Ticket{gate: tasks.NewGate()},
 	}
@@ -101,6 +113,9 @@ func (c *GroupCommit[P]) Fail(err error) {
 	if c.failed == nil {
 		c.failed = err
 		c.room.Broadcast()
+		if c.company {
+			c.work.Signal() // nothing is committed any more, so there is nothing to share
+		}
 	}
 }
 
@@ -124,8 +139,11 @@ func (c *GroupCommit[P]) Seal() { c.sealed = true }
 // Leave unlocks the group that Enter returned. With bytes == 0 nothing was appended and no commit is started.
 func (c *GroupCommit[P]) Leave(bytes int64) {
 	if bytes > 0 {
+		if c.bytes == 0 && c.wait > 0 {
+			c.begun = c.elapsed()
+		}
 		c.bytes += bytes
-		if c.waiting {
+		if c.waiting || c.company && c.full() {
 			c.waiting = false
 			c.work.Signal()
 		}
@@ -163,6 +181,7 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 			c.ending = true // what is still appended is committed before the task ends
 		}
 	}
+	c.awaitCompany()
 	for len(c.spares) == 0 {
 		c.free.Wait()
 	}
@@ -172,6 +191,21 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 	c.bytes, c.sealed = 0, false
 	c.room.Broadcast()
 	return payload, ticket, true
+}
+
+// awaitCompany waits until the open group, which holds something, has waited long enough for more. The mutex is held.
+func (c *GroupCommit[P]) awaitCompany() {
+	for c.wait > 0 && !c.full() && !c.ending && c.failed == nil {
+		left := c.wait - (c.elapsed() - c.begun)
+		if left <= 0 {
+			break
+		}
+		c.company = true
+		if c.work.WaitFor(left) == Stopping {
+			break
+		}
+	}
+	c.company = false
 }
 
 func (c *GroupCommit[P]) failure() error {

@@ -57,6 +57,7 @@ func TestRealDisksAndGoroutines(t *testing.T) {
 			}
 			known := &acknowledged{payloads: map[seglog.Placed][]byte{}, next: map[int]seglog.Cursor{}}
 			for round := range 2 {
+				config.Partition.GroupWait = time.Duration(round) * time.Millisecond
 				err := oshost.Run(t.Context(), oshost.Config{Volumes: volumes, Seed: 1}, func(h host.Host) error {
 					s, err := seglog.Open(h, h.Root(), config)
 					if err != nil {

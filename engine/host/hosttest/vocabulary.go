@@ -15,6 +15,8 @@ func vocabulary() []Contract {
 		alone("AQueueEndsForBothSidesWhenItsGroupStops", queueStops),
 		alone("AFutureGivesAllWhoWaitTheSameOutcome", futureOutcome),
 		alone("AFutureEndsWithItsGroup", futureStops),
+		alone("AGroupThatIsNotFullWaitsForMoreAsLongAsItMay", groupWaits),
+		alone("AGroupThatIsFullOrEndsDoesNotWait", groupHurries),
 	}
 }
 

@@ -103,7 +103,8 @@ const (
 type Config struct {
 	Sync          SyncMode
 	Committer     Committer
-	GroupBytesMax int64 // bound on what one commit writes, soft by one append
+	GroupBytesMax int64         // bound on what one commit writes, soft by one append
+	GroupWait     time.Duration // how long less than that waits for more appends; not in mode always. Above zero a task commits
 
 	SegmentBytes  int64         // a log is at most so long
 	SegmentAge    time.Duration // and takes appends for so long, at most
@@ -151,6 +152,8 @@ func (c Config) Validate() error {
 	switch {
 	case c.TimeUnit < 1:
 		return fmt.Errorf("time unit %v: must be positive", c.TimeUnit)
+	case c.GroupWait < 0:
+		return fmt.Errorf("wait of a group %v: must not be negative", c.GroupWait)
 	case c.GroupBytesMax < 1 || c.MessageBytesMax < 1 || c.ReadChunkBytes < message.HeaderBytes || c.IndexBytes < 1:
 		return fmt.Errorf("group size %d, longest message %d, read chunk %d and bytes between index items %d: must be positive, a chunk holds a header",
 			c.GroupBytesMax, c.MessageBytesMax, c.ReadChunkBytes, c.IndexBytes)

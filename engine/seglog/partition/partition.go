@@ -165,16 +165,16 @@ func (p *Partition) committer() (*commit.Line[*payload], error) {
 	}
 	if p.commits == nil {
 		p.next = endOf(p.segments)
-		limit := p.config.GroupBytesMax
+		limit, wait := p.config.GroupBytesMax, p.config.GroupWait
 		if p.config.Sync == SyncAlways {
-			limit = 1 // one append fills a group
+			limit, wait = 1, 0 // one append fills a group
 		}
 		if !p.counted && p.place.Writers != nil {
 			p.place.Writers.Add(1)
 			p.counted = true
 		}
 		p.commits = commit.New(p.h, p.group, commit.Config[*payload]{
-			Name: "commit", Limit: limit, ByAppender: p.config.Committer == ByAppender,
+			Name: "commit", Limit: limit, Wait: wait, ByAppender: p.config.Committer == ByAppender,
 			Payloads: [3]*payload{{}, {}, {}}, Commit: p.commit, Settle: p.settle,
 		})
 	}

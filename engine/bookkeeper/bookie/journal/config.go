@@ -22,6 +22,7 @@ const (
 type Config struct {
 	FileBytes     int64         // size of a file, journalMaxSizeMB
 	GroupBytesMax int64         // bound on a group, soft by one batch, journalBufferedWritesThreshold
+	GroupWait     time.Duration // how long a smaller group waits for more batches, journalMaxGroupWaitMSec; not in mode always
 	SparesMax     int           // trimmed files kept to be used again; journalReuseFiles in more detail
 	Sync          SyncMode      // journalSyncData in more detail
 	SyncInterval  time.Duration // journalPageCacheFlushIntervalMSec, mode interval only
@@ -48,6 +49,9 @@ func (c Config) Validate(batchBytesMax int64) error {
 	}
 	if c.GroupBytesMax < 1 || c.SparesMax < 0 {
 		return fmt.Errorf("journal group size %d and spare files %d: must be positive and not negative", c.GroupBytesMax, c.SparesMax)
+	}
+	if c.GroupWait < 0 {
+		return fmt.Errorf("wait of a journal group %v: must not be negative", c.GroupWait)
 	}
 	group := c.GroupBytesMax + batchBytesMax // a batch is taken while the group is below its bound
 	if group > record.MaxGroupBytes {

@@ -130,7 +130,7 @@ func (j *Journal) Start(g host.Group, last, durable uint64) error {
 		limit = 1 // one batch fills a group
 	}
 	j.commits = host.NewGroupCommit(j.h, g, host.GroupCommitConfig[*payload]{
-		Name: "journal-commit", Limit: limit,
+		Name: "journal-commit", Limit: limit, Wait: j.config.GroupWait,
 		Payloads: [3]*payload{{}, {}, {}},
 		Commit:   j.commit, Settle: settle,
 	})

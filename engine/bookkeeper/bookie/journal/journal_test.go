@@ -27,6 +27,7 @@ type book struct {
 	dir     host.Dir
 	journal *journal.Journal
 	mode    journal.SyncMode
+	wait    time.Duration
 	mark    journal.Mark
 	next    uint64
 	acked   []uint64 // in the order of their completion
@@ -64,7 +65,9 @@ func (b *book) lives(boots ...func() error) {
 
 // replay opens the journal and returns what it hands out.
 func (b *book) replay() (numbers []uint64, found journal.Replayed, err error) {
-	if b.journal, err = journal.Open(b.h, b.dir, smallConfig(b.mode)); err != nil {
+	config := smallConfig(b.mode)
+	config.GroupWait = b.wait
+	if b.journal, err = journal.Open(b.h, b.dir, config); err != nil {
 		return nil, found, err
 	}
 	found, err = b.journal.Replay(b.mark, func(kind record.Kind, body []byte) error {

@@ -33,7 +33,6 @@ func elsewhere() map[string]string {
 		"journalDirectories":               "there is one journal, below --data",
 		"ledgerDirectories":                "there is one ledger directory, below --data",
 		"indexDirectories":                 "indexes lie with the ledgers, below --data",
-		"journalMaxGroupWaitMSec":          "the journal waits for no time: it syncs as soon as the sync before has ended",
 		"journalBufferedEntriesThreshold":  "a group is bounded by its bytes: journalBufferedWritesThreshold",
 		"journalFlushWhenQueueEmpty":       always,
 		"journalAdaptiveGroupWrites":       always,

@@ -21,6 +21,7 @@ func TestAFileMeansWhatBookKeeperMeansByIt(t *testing.T) {
 journalSyncData=false
 journalPageCacheFlushIntervalMSec : 250
 journalMaxSizeMB 64
+journalMaxGroupWaitMSec=2
 dbStorage_writeCacheMaxSizeMb=\
     32
 flushInterval=1500
@@ -40,7 +41,7 @@ flushInterval=2500
 	n := c.Node
 	for what, holds := range map[string]bool{
 		"sync mode": n.Store.Journal.Sync == journal.SyncInterval, "sync interval": n.Store.Journal.SyncInterval == 250*time.Millisecond,
-		"journal file": n.Store.Journal.FileBytes == 64<<20, "write cache": n.Store.WriteCacheBytesMax == 32<<20,
+		"group wait": n.Store.Journal.GroupWait == 2*time.Millisecond, "journal file": n.Store.Journal.FileBytes == 64<<20, "write cache": n.Store.WriteCacheBytesMax == 32<<20,
 		"the last of two": n.Store.CheckpointInterval == 2500*time.Millisecond, "threshold": n.DiskUsageThreshold == 0.8,
 		"low water": n.DiskUsageLowWaterMark == 0.7, "root": n.Registration.Layout.Root == "/lakes", "read-only": n.ReadOnly,
 		"what is not set": n.Store.EntryLog == settings.Default().Node.Store.EntryLog,
@@ -73,7 +74,8 @@ func TestWrongSettingsAreRefusedWithWhatToDo(t *testing.T) {
 		"flushIntervall=3":                   "did you mean flushInterval?",
 		"xylophone=3":                        "simrun bookie --settings",
 		"journalDirectory=/a":                "--data",
-		"journalMaxGroupWaitMSec=1":          "no meaning here",
+		"journalMaxGroupWaitMSec=-1":         "whole number",
+		"journalAdaptiveGroupWrites=true":    "no meaning here",
 		"zkServers=a:1":                      "--metadata",
 		"readOnlyModeEnabled=true":           "diskUsageThreshold",
 		"journalSyncData=yes":                "true or false",

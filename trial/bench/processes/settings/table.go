@@ -85,6 +85,8 @@ func journalSettings() []Setting {
 		mebibytes("journalMaxSizeMB", "size of a journal file", func(c *Config) *int64 { return &c.Node.Store.Journal.FileBytes }),
 		number("journalBufferedWritesThreshold", "bytes of a journal group from which on it takes no more adds",
 			func(c *Config) *int64 { return &c.Node.Store.Journal.GroupBytesMax }),
+		milliseconds("journalMaxGroupWaitMSec", "how long a smaller group waits for more adds, in ms; 0: it is synced as soon as the sync before has ended",
+			func(c *Config) *time.Duration { return &c.Node.Store.Journal.GroupWait }),
 		number("lakebed.journalSpareFiles", "trimmed journal files that are kept to be used again",
 			func(c *Config) *int { return &c.Node.Store.Journal.SparesMax }),
 	}
