@@ -65,14 +65,15 @@ func judgePartitions(r *reports.Result) reports.Verdict {
 	return j.verdict()
 }
 
-// judgePolicies: each mode is faster than the stricter one before it; the two that do not wait for a sync may be equal.
+// judgePolicies: each mode is faster than the stricter one before it; the two that do not wait for a sync may be equal. Groups
+// that wait are judged by themselves.
 func judgePolicies(r *reports.Result) reports.Verdict {
 	var j judgement
 	modes := stores.Modes()
 	for _, kind := range stores.Kinds() {
 		for n := 1; n < len(modes); n++ {
-			strict, ok := j.figureOf(r, policyCell(kind, modes[n-1]), figureRate)
-			loose, found := j.figureOf(r, policyCell(kind, modes[n]), figureRate)
+			strict, ok := j.figureOf(r, policyCell(kind, stores.Policy{Mode: modes[n-1]}), figureRate)
+			loose, found := j.figureOf(r, policyCell(kind, stores.Policy{Mode: modes[n]}), figureRate)
 			if !ok || !found {
 				continue
 			}
@@ -86,26 +87,54 @@ func judgePolicies(r *reports.Result) reports.Verdict {
 				j.refute("%s is %s (%s to %s)", what, short(i.Value), short(i.Low), short(i.High))
 			}
 		}
+		j.waits(r, kind)
 		j.losses(r, kind)
 	}
 	return j.verdict()
 }
 
+// waits: a group that waits for more is faster than always, and not faster than one that goes as soon as the disk is free.
+func (j *judgement) waits(r *reports.Result, kind stores.Kind) {
+	always, ok := j.figureOf(r, policyCell(kind, stores.Policy{Mode: stores.Always}), figureRate)
+	group, found := j.figureOf(r, policyCell(kind, stores.Policy{Mode: stores.Group}), figureRate)
+	if !ok || !found {
+		return
+	}
+	for _, policy := range stores.Policies() {
+		if policy.Wait == 0 {
+			continue
+		}
+		waiting, ok := j.figureOf(r, policyCell(kind, policy), figureRate)
+		if !ok {
+			continue
+		}
+		what := fmt.Sprintf("%s, %s by always,", kind, policy)
+		if i, ok := j.ratio(what, &waiting, &always); ok {
+			j.above(what, i, 1)
+		}
+		what = fmt.Sprintf("%s, %s by group,", kind, policy)
+		if i, ok := j.ratio(what, &waiting, &group); ok && i.Low > 1 {
+			j.refute("%s is %s (%s to %s)", what, short(i.Value), short(i.Low), short(i.High))
+		}
+	}
+}
+
 // losses: a mode that waits for a sync loses nothing at a power cut, interval what was acknowledged since the last sync, and
 // never no less.
 func (j *judgement) losses(r *reports.Result, kind stores.Kind) {
-	lost := map[stores.Mode]float64{}
-	for _, mode := range stores.Modes() {
-		f, ok := j.figureOf(r, lossCell(kind, mode), figureLostAcked)
-		if !ok {
+	lost := map[stores.Mode]float64{} // the modes that do not wait for a sync
+	for _, policy := range stores.Policies() {
+		f, ok := j.figureOf(r, lossCell(kind, policy), figureLostAcked)
+		switch {
+		case !ok:
 			return
-		}
-		lost[mode] = f.Value
-		if sum := total(&f); mode.Synced() && sum > 0 {
-			j.refute("%s has lost %s acknowledged messages in mode %s", kind, short(sum), mode)
+		case !policy.Mode.Synced():
+			lost[policy.Mode] = f.Value
+		case total(&f) > 0:
+			j.refute("%s has lost %s acknowledged messages in mode %s", kind, short(total(&f)), policy)
 		}
 	}
-	reach, ok := j.figureOf(r, lossCell(kind, stores.Interval), figureLossReach)
+	reach, ok := j.figureOf(r, lossCell(kind, stores.Policy{Mode: stores.Interval}), figureLossReach)
 	if !ok {
 		return
 	}
@@ -118,7 +147,7 @@ func (j *judgement) losses(r *reports.Result, kind stores.Kind) {
 	case lost[stores.Interval] == 0:
 		j.leaveOpen("%s has lost nothing in mode interval: no power cut came at a bad moment", kind)
 	default:
-		j.support("at a power cut %s loses nothing in always and group, %s messages in interval, the oldest %s ms old, and %s in never",
+		j.support("at a power cut %s loses nothing in always and group, waiting or not, %s messages in interval, the oldest %s ms old, and %s in never",
 			kind, short(lost[stores.Interval]), short(oldest), short(lost[stores.Never]))
 	}
 }

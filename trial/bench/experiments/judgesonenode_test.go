@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"slices"
 	"testing"
 
 	"lakebed/reports"
@@ -45,59 +46,75 @@ func TestPartitionsAreJudgedByWhatBothLogsLose(t *testing.T) {
 	)
 }
 
-// losing adds what a power cut takes of each store in each mode, and how far back that reaches.
-func (m *made) losing(reach float64, lost ...float64) *made {
+// waiting are the policies whose groups wait for more.
+func waiting() []stores.Policy {
+	return slices.DeleteFunc(stores.Policies(), func(p stores.Policy) bool { return p.Wait == 0 })
+}
+
+// losing adds what a power cut takes of each store in each mode, and where groups wait, and how far back the mode interval's
+// loss reaches.
+func (m *made) losing(reach, waited float64, lost ...float64) *made {
 	for _, kind := range stores.Kinds() {
 		for i, mode := range stores.Modes() {
-			m.put(lossCell(kind, mode), figureLostAcked, lost[i], lost[i])
+			m.put(lossCell(kind, stores.Policy{Mode: mode}), figureLostAcked, lost[i], lost[i])
 		}
-		m.put(lossCell(kind, stores.Interval), figureLossReach, reach/2, reach)
+		for _, policy := range waiting() {
+			m.put(lossCell(kind, policy), figureLostAcked, 0, waited)
+		}
+		m.put(lossCell(kind, stores.Policy{Mode: stores.Interval}), figureLossReach, reach/2, reach)
 	}
 	return m
 }
 
-// TestPoliciesAreJudgedByTheirOrder: the two modes that do not wait may be equal.
-func TestPoliciesAreJudgedByTheirOrder(t *testing.T) {
-	of := func(rates ...[]float64) *made {
-		m := &made{}
-		for _, kind := range stores.Kinds() {
-			for i, mode := range stores.Modes() {
-				m.put(policyCell(kind, mode), figureRate, rates[i]...)
-			}
+// ordered adds rates of each store in each mode, and where groups wait.
+func (m *made) ordered(waited []float64, rates ...[]float64) *made {
+	for _, kind := range stores.Kinds() {
+		for i, mode := range stores.Modes() {
+			m.put(policyCell(kind, stores.Policy{Mode: mode}), figureRate, rates[i]...)
 		}
-		return m.losing(400, 0, 0, 300, 2000)
+		for _, policy := range waiting() {
+			m.put(policyCell(kind, policy), figureRate, waited...)
+		}
+	}
+	return m
+}
+
+// TestPoliciesAreJudgedByTheirOrder: the two modes that do not wait for a sync may be equal, and so may a group that waits for
+// more and one that does not.
+func TestPoliciesAreJudgedByTheirOrder(t *testing.T) {
+	of := func(waited []float64, rates ...[]float64) *made {
+		return (&made{}).ordered(waited, rates...).losing(400, 0, 0, 0, 300, 2000)
 	}
 	hold(t, judgePolicies,
-		judged{"ascending", reports.Confirmed, of(rounds(1), rounds(10), rounds(20), rounds(20))},
-		judged{"a group is slower", reports.Refuted, of(rounds(10), rounds(5), rounds(20), rounds(20))},
-		judged{"never is slower than interval", reports.Refuted, of(rounds(1), rounds(10), rounds(20), rounds(15))},
-		judged{"noise", reports.Undecided, of(rounds(1), scattered(1), rounds(20), rounds(20))},
+		judged{"ascending", reports.Confirmed, of(rounds(5), rounds(1), rounds(10), rounds(20), rounds(20))},
+		judged{"waiting costs nothing", reports.Confirmed, of(rounds(10), rounds(1), rounds(10), rounds(20), rounds(20))},
+		judged{"waiting pays", reports.Refuted, of(rounds(15), rounds(1), rounds(10), rounds(20), rounds(20))},
+		judged{"waiting is slower than always", reports.Refuted, of(rounds(1), rounds(2), rounds(10), rounds(20), rounds(20))},
+		judged{"a group is slower", reports.Refuted, of(rounds(5), rounds(10), rounds(5), rounds(20), rounds(20))},
+		judged{"never is slower than interval", reports.Refuted, of(rounds(5), rounds(1), rounds(10), rounds(20), rounds(15))},
+		judged{"noise", reports.Undecided, of(rounds(5), rounds(1), scattered(1), rounds(20), rounds(20))},
 	)
 }
 
 // TestPoliciesAreJudgedByWhatAPowerCutTakes: nothing where an append waits for a sync, and what came since the last one, or
 // more, where it does not.
 func TestPoliciesAreJudgedByWhatAPowerCutTakes(t *testing.T) {
-	of := func(reach float64, lost ...float64) *made {
-		m := &made{}
-		for _, kind := range stores.Kinds() {
-			for i, mode := range stores.Modes() {
-				m.put(policyCell(kind, mode), figureRate, rounds(float64(10*i+10))...)
-			}
-		}
+	of := func(reach, waited float64, lost ...float64) *made {
+		m := (&made{}).ordered(rounds(15), rounds(10), rounds(20), rounds(30), rounds(40))
 		if lost == nil {
 			return m
 		}
-		return m.losing(reach, lost...)
+		return m.losing(reach, waited, lost...)
 	}
 	hold(t, judgePolicies,
-		judged{"as claimed", reports.Confirmed, of(500, 0, 0, 300, 2000)},
-		judged{"a group is lost", reports.Refuted, of(500, 0, 1, 300, 2000)},
-		judged{"always loses", reports.Refuted, of(500, 1, 0, 300, 2000)},
-		judged{"an interval that did not sync", reports.Refuted, of(900, 0, 0, 300, 2000)},
-		judged{"never loses less", reports.Refuted, of(500, 0, 0, 300, 200)},
-		judged{"interval was lucky", reports.Undecided, of(0, 0, 0, 0, 2000)},
-		judged{"no power cut", reports.Undecided, of(0)},
+		judged{"as claimed", reports.Confirmed, of(500, 0, 0, 0, 300, 2000)},
+		judged{"a group is lost", reports.Refuted, of(500, 0, 0, 1, 300, 2000)},
+		judged{"a group that waited is lost", reports.Refuted, of(500, 1, 0, 0, 300, 2000)},
+		judged{"always loses", reports.Refuted, of(500, 0, 1, 0, 300, 2000)},
+		judged{"an interval that did not sync", reports.Refuted, of(900, 0, 0, 0, 300, 2000)},
+		judged{"never loses less", reports.Refuted, of(500, 0, 0, 0, 300, 200)},
+		judged{"interval was lucky", reports.Undecided, of(0, 0, 0, 0, 0, 2000)},
+		judged{"no power cut", reports.Undecided, of(0, 0)},
 	)
 }
 

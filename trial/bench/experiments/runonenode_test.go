@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"testing"
+	"time"
 
 	"lakebed/trial/bench/stores"
 )
@@ -37,12 +38,20 @@ func TestPartitionsRun(t *testing.T) {
 	}
 }
 
-// TestPoliciesRun: on the disk, and in worlds whose power is cut.
+// TestPoliciesRun: on the disk, where groups that wait for more do, and in worlds whose power is cut.
 func TestPoliciesRun(t *testing.T) {
 	r := quickly(t, "X-31", Program{})
 	for _, kind := range stores.Kinds() {
-		if value(t, r, lossCell(kind, stores.Group), figureLostAcked) != 0 || value(t, r, lossCell(kind, stores.Never), figureLostAcked) == 0 {
-			t.Errorf("%s: a power cut takes what was synced, or leaves what was not", kind)
+		for _, policy := range stores.Policies() {
+			lost := value(t, r, lossCell(kind, policy), figureLostAcked)
+			if policy.Mode.Synced() && lost != 0 || policy.Mode == stores.Never && lost == 0 {
+				t.Errorf("%s, %s: a power cut takes what was synced, or leaves what was not: %v", kind, policy, lost)
+			}
+			// Two groups begin that wait apart, and hold one append of each appender; the last round has one group more.
+			rate, round := value(t, r, policyCell(kind, policy), figureRate), 50*time.Millisecond
+			if wait := policy.Wait; wait > 0 && rate > policyAppenders*(1/wait.Seconds()+1/round.Seconds()) {
+				t.Errorf("%s, %s: %v appends a second, although groups wait", kind, policy, rate)
+			}
 		}
 	}
 }

@@ -18,8 +18,8 @@ const (
 	policyRounds    = 8
 )
 
-func policyCell(kind stores.Kind, mode stores.Mode) string {
-	return fmt.Sprintf("policy/%s/%s", kind, mode)
+func policyCell(kind stores.Kind, policy stores.Policy) string {
+	return fmt.Sprintf("policy/%s/%s", kind, policy)
 }
 
 func measurePolicies(ctx context.Context, r *run) error {
@@ -27,12 +27,12 @@ func measurePolicies(ctx context.Context, r *run) error {
 		if err := r.inScratch(ctx, func(ctx context.Context, dir string) error { return r.policies(ctx, dir, kind) }); err != nil {
 			return err
 		}
-		r.say("%s in all modes", kind)
+		r.say("%s with all sync policies", kind)
 	}
 	return measureLosses(ctx, r)
 }
 
-// policies measures one store in each mode, in turns.
+// policies measures one store with each sync policy, in turns.
 func (r *run) policies(ctx context.Context, dir string, kind stores.Kind) (err error) {
 	var rigs []*stores.Rig
 	defer func() {
@@ -40,8 +40,8 @@ func (r *run) policies(ctx context.Context, dir string, kind stores.Kind) (err e
 			err = errors.Join(err, rig.Close())
 		}
 	}()
-	for _, mode := range stores.Modes() {
-		rig, err := stores.Open(filepath.Join(dir, string(mode)), kind, mode, 1, r.Seed)
+	for _, policy := range stores.Policies() {
+		rig, err := stores.OpenWith(filepath.Join(dir, policy.String()), kind, policy, 1, r.Seed)
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func (r *run) policies(ctx context.Context, dir string, kind stores.Kind) (err e
 				return err
 			}
 			if n > 0 {
-				r.group("Appends by sync mode", "64 appenders of 1 KiB to one partition, in a closed loop.").
-					cell(policyCell(kind, rig.Mode), "store", string(kind), "sync", string(rig.Mode)).appends(&round)
+				r.group("Appends by sync mode", "64 appenders of 1 KiB to one partition, in a closed loop. group-2ms: a group waits for 2 ms after its first append, or until it holds 512 KiB.").
+					cell(policyCell(kind, rig.Policy), "store", string(kind), "sync", rig.Policy.String()).appends(&round)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"lakebed/trial/bench/stores"
 )
 
-// The second part of X-31: what a power cut takes of what was acknowledged, in each sync mode.
+// The second part of X-31: what a power cut takes of what was acknowledged, with each sync policy.
 
 const (
 	cutAppenders = 16
@@ -34,25 +34,25 @@ const (
 	figureLossReach  = "age of the oldest one lost"
 )
 
-func lossCell(kind stores.Kind, mode stores.Mode) string {
-	return fmt.Sprintf("loss/%s/%s", kind, mode)
+func lossCell(kind stores.Kind, policy stores.Policy) string {
+	return fmt.Sprintf("loss/%s/%s", kind, policy)
 }
 
-// measureLosses cuts the power of each store in each mode, in one world after the other.
+// measureLosses cuts the power of each store with each policy, in one world after the other.
 func measureLosses(ctx context.Context, r *run) error {
 	for seed := range either(r, uint64(12), 1) {
 		for _, kind := range stores.Kinds() {
-			for _, mode := range stores.Modes() {
+			for _, policy := range stores.Policies() {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				one := cutOff{run: r, kind: kind, mode: mode}
+				one := cutOff{run: r, kind: kind, policy: policy}
 				if err := inLives(r.Seed+seed, one.prepare, one.append, one.count); err != nil {
-					return fmt.Errorf("%s in mode %s: %w", kind, mode, err)
+					return fmt.Errorf("%s in mode %s: %w", kind, policy, err)
 				}
 			}
 		}
-		r.say("power cuts of world %d in all modes", seed+1)
+		r.say("power cuts of world %d with all policies", seed+1)
 	}
 	return nil
 }
@@ -60,10 +60,10 @@ func measureLosses(ctx context.Context, r *run) error {
 // cutOff is one world: a store whose power is cut while it takes messages.
 type cutOff struct {
 	*run
-	kind  stores.Kind
-	mode  stores.Mode
-	acked []ackedMessage
-	cut   time.Duration // when it came, on the world's clock, as the acknowledgements
+	kind   stores.Kind
+	policy stores.Policy
+	acked  []ackedMessage
+	cut    time.Duration // when it came, on the world's clock, as the acknowledgements
 }
 
 type ackedMessage struct {
@@ -122,7 +122,7 @@ func (c *cutOff) count(_ *lone, h host.Host) error {
 			reach = max(reach, c.cut-m.at)
 		}
 	}
-	cell := c.group(lossGroup, lossNote).cell(lossCell(c.kind, c.mode), "store", string(c.kind), "sync", string(c.mode))
+	cell := c.group(lossGroup, lossNote).cell(lossCell(c.kind, c.policy), "store", string(c.kind), "sync", c.policy.String())
 	cell.sample(count("acknowledged", reports.NeitherBetter), float64(len(c.acked)))
 	cell.sample(count(figureLostAcked, reports.LowerBetter), float64(lost))
 	cell.sample(quantity{figureLossReach, "ms", reports.ClockVirtual, reports.LowerBetter}, millis(reach))

@@ -35,11 +35,11 @@ type cutStore interface {
 func (c *cutOff) open(h host.Host) (cutStore, error) {
 	switch c.kind {
 	case stores.SegmentLog:
-		return openCutSegments(h, c.mode)
+		return openCutSegments(h, c.policy)
 	case stores.CommitLog:
-		return openCutMessages(h, c.mode)
+		return openCutMessages(h, c.policy)
 	}
-	return openCutEntries(h, c.mode)
+	return openCutEntries(h, c.policy)
 }
 
 func withNumber(payload []byte, number int) []byte {
@@ -54,10 +54,11 @@ type cutSegments struct {
 	store *seglog.Store
 }
 
-func openCutSegments(h host.Host, mode stores.Mode) (cutStore, error) {
+func openCutSegments(h host.Host, policy stores.Policy) (cutStore, error) {
 	config := smallSegments()
 	config.Partition.SegmentBytes, config.Partition.IndexItemsMax = 16<<20, 64<<10
-	config.Partition.Sync, config.SyncInterval = partition.SyncMode(mode), policyInterval
+	config.Partition.Sync, config.SyncInterval = partition.SyncMode(policy.Mode), policyInterval
+	config.Partition.GroupWait = policy.Wait
 	s, err := seglog.Open(h, h.Root(), config)
 	if err != nil {
 		return nil, err
@@ -105,9 +106,9 @@ func (s *cutSegments) close() error { return s.store.Close() }
 
 type cutMessages struct{ store *commitlog.Store }
 
-func openCutMessages(h host.Host, mode stores.Mode) (cutStore, error) {
-	config := queuedConfig(commitlog.FlushMode(mode))
-	config.FileBytes, config.FlushInterval = 16<<20, policyInterval
+func openCutMessages(h host.Host, policy stores.Policy) (cutStore, error) {
+	config := queuedConfig(commitlog.FlushMode(policy.Mode))
+	config.FileBytes, config.FlushInterval, config.GroupWait = 16<<20, policyInterval, policy.Wait
 	config.CheckpointInterval, config.CheckpointBytes = time.Minute, 64<<20
 	s, err := commitlog.Open(h, h.Root(), config)
 	if err != nil {
@@ -145,9 +146,10 @@ func (s *cutMessages) close() error { return s.store.Close() }
 
 type cutEntries struct{ store *bookie.Store }
 
-func openCutEntries(h host.Host, mode stores.Mode) (cutStore, error) {
+func openCutEntries(h host.Host, policy stores.Policy) (cutStore, error) {
 	config := virtualNode(0).Store
-	config.Journal.Sync, config.Journal.SyncInterval = journal.SyncMode(mode), policyInterval
+	config.Journal.Sync, config.Journal.SyncInterval = journal.SyncMode(policy.Mode), policyInterval
+	config.Journal.GroupWait = policy.Wait
 	s, err := bookie.Open(h, h.Root(), config)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Prefix starts the name of every cell of this package.
@@ -38,6 +39,36 @@ func Modes() []Mode { return []Mode{Always, Group, Interval, Never} }
 
 // Synced reports whether an append waits for a sync.
 func (m Mode) Synced() bool { return m == Always || m == Group }
+
+// Policy is a sync mode, and how long its groups wait for more appends.
+type Policy struct {
+	Mode Mode
+	Wait time.Duration // mode Group only: then a group is committed when it has waited so long, or holds WaitingBytesMax
+}
+
+// WaitingBytesMax bounds a group that waits for more, soft by one append. Others have the bound of their store's default.
+const WaitingBytesMax = 512 << 10
+
+// Policies are all sync modes and, between the modes always and group, groups that wait for 5, 2 and 1 ms.
+func Policies() (all []Policy) {
+	for _, mode := range Modes() {
+		if mode == Group {
+			for _, wait := range []time.Duration{5, 2, 1} {
+				all = append(all, Policy{Group, wait * time.Millisecond})
+			}
+		}
+		all = append(all, Policy{Mode: mode})
+	}
+	return all
+}
+
+// String is the mode's name and, if groups wait, how long: "group-2ms".
+func (p Policy) String() string {
+	if p.Wait == 0 {
+		return string(p.Mode)
+	}
+	return fmt.Sprintf("%s-%v", p.Mode, p.Wait)
+}
 
 // Cell is appends of one kind.
 type Cell struct {

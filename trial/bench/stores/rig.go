@@ -38,8 +38,8 @@ type appender interface {
 
 // Rig is a store on this machine, with so many partitions.
 type Rig struct {
-	Kind       Kind
-	Mode       Mode
+	Kind Kind
+	Policy
 	Partitions int
 
 	observer *observer
@@ -53,9 +53,14 @@ type Rig struct {
 // FilesMax bounds the files that a store has open.
 const FilesMax = 4000
 
-// Open opens a store below dir, and makes the partitions if they are not there.
+// Open opens a store below dir, and makes the partitions if they are not there. Its groups do not wait.
 func Open(dir string, kind Kind, mode Mode, partitions int, seed uint64) (*Rig, error) {
-	r := &Rig{Kind: kind, Mode: mode, Partitions: partitions, dir: dir, seed: seed}
+	return OpenWith(dir, kind, Policy{Mode: mode}, partitions, seed)
+}
+
+// OpenWith is Open with groups that may wait for more.
+func OpenWith(dir string, kind Kind, policy Policy, partitions int, seed uint64) (*Rig, error) {
+	r := &Rig{Kind: kind, Policy: policy, Partitions: partitions, dir: dir, seed: seed}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -72,10 +77,10 @@ func (r *Rig) open() error {
 		return fmt.Errorf("make a host in %s: %w", r.dir, err)
 	}
 	observed := &observer{Host: machine}
-	open := map[Kind]func(h host.Host, mode Mode, partitions int) (subject, error){
+	open := map[Kind]func(h host.Host, policy Policy, partitions int) (subject, error){
 		SegmentLog: openSegments, CommitLog: openMessages, EntryLog: openBookie,
 	}[r.Kind]
-	store, err := open(observed, r.Mode, r.Partitions)
+	store, err := open(observed, r.Policy, r.Partitions)
 	if err != nil {
 		machine.Root().Stop()
 		return errors.Join(fmt.Errorf("open %s with %d partitions: %w", r.Kind, r.Partitions, err), machine.Close())

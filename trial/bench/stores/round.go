@@ -114,7 +114,7 @@ func (r *Rig) Append(ctx context.Context, appenders, payload int, length time.Du
 	done.Payload = done.Messages * int64(payload)
 	r.turn += int(done.Messages)
 	if err := errors.Join(append(failures, ctx.Err())...); err != nil {
-		return done, fmt.Errorf("append to %s in mode %s: %w", r.Kind, r.Mode, err)
+		return done, fmt.Errorf("append to %s in mode %s: %w", r.Kind, r.Policy, err)
 	}
 	return done, nil
 }

@@ -32,10 +32,13 @@ type segments struct {
 	opened int64 // ms
 }
 
-func openSegments(h host.Host, mode Mode, partitions int) (subject, error) {
+func openSegments(h host.Host, policy Policy, partitions int) (subject, error) {
 	config := seglog.DefaultConfig()
 	config.Volumes, config.FilesMax = []string{segmentVolume}, FilesMax
-	config.Partition.Sync = partition.SyncMode(mode)
+	config.Partition.Sync = partition.SyncMode(policy.Mode)
+	if config.Partition.GroupWait = policy.Wait; policy.Wait > 0 {
+		config.Partition.GroupBytesMax = WaitingBytesMax
+	}
 	config.TimeUnit, config.FutureMax, config.FreeBytesMin = time.Millisecond, 0, 0
 	store, err := seglog.Open(h, h.Root(), config)
 	if err != nil {
@@ -94,9 +97,12 @@ type messages struct {
 	opened int64 // ms
 }
 
-func openMessages(h host.Host, mode Mode, partitions int) (subject, error) {
+func openMessages(h host.Host, policy Policy, partitions int) (subject, error) {
 	config := commitlog.DefaultConfig()
-	config.Flush, config.OpenFilesMax, config.FileBytes = commitlog.FlushMode(mode), FilesMax-100, commitLogBytes
+	config.Flush, config.OpenFilesMax, config.FileBytes = commitlog.FlushMode(policy.Mode), FilesMax-100, commitLogBytes
+	if config.GroupWait = policy.Wait; policy.Wait > 0 {
+		config.GroupBytesMax = WaitingBytesMax
+	}
 	config.Retention.DiskMaxUsed, config.Retention.DiskForcibly, config.Retention.DiskWarning = 1, 1, 1 // however full this disk is
 	store, err := commitlog.Open(h, h.Root(), config)
 	if err != nil {
@@ -149,10 +155,13 @@ type entries struct {
 	next  []counter // entry ids of each ledger
 }
 
-func openBookie(h host.Host, mode Mode, partitions int) (subject, error) {
+func openBookie(h host.Host, policy Policy, partitions int) (subject, error) {
 	config := bookie.DefaultConfig()
 	config.Journal.FileBytes = journalBytes
-	config.Journal.Sync = journal.SyncMode(mode)
+	config.Journal.Sync = journal.SyncMode(policy.Mode)
+	if config.Journal.GroupWait = policy.Wait; policy.Wait > 0 {
+		config.Journal.GroupBytesMax = WaitingBytesMax
+	}
 	config.Journal.SyncInterval = 500 * time.Millisecond // as the others
 	store, err := bookie.Open(h, h.Root(), config)
 	if err != nil {
