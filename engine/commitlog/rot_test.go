@@ -6,8 +6,10 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"lakebed/engine/commitlog"
+	"lakebed/engine/commitlog/consumequeue"
 	"lakebed/engine/host"
 )
 
@@ -107,3 +109,72 @@ func (b *book) filesOf(paths ...string) (files []host.File, err error) {
 }
 
 func splitPath(path string) iter.Seq[string] { return strings.SplitSeq(path, "/") }
+
+// TestASearchByTimeTellsOfAUnitThatLeadsBeforeTheLog: a unit that rotted so looks like one whose message was removed. A search must not look
+// again and again for what never moves.
+func TestASearchByTimeTellsOfAUnitThatLeadsBeforeTheLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	config := smallConfig(commitlog.FlushGroup)
+	config.QueueFileUnits = 150 // a block of units is in the file
+	config.Retention.Age, config.Retention.DeleteHours = time.Second, everyHour()
+	config.Retention.FilesMax = 2
+	b := newBook(t, config)
+	b.lives(func() error {
+		for range 140 {
+			if err := b.add("orders", 0); err != nil {
+				return err
+			}
+		}
+		b.h.Root().Sleep(2 * time.Second)
+		if err := b.store.Clean(); err != nil {
+			return err
+		}
+		files, err := b.filesOf("consumequeue/orders/0")
+		if err != nil {
+			return err
+		}
+		low, high, err := b.store.Bounds("orders", 0)
+		if err != nil {
+			return err
+		}
+		if low == 0 || low > 100 || high != 140 {
+			t.Errorf("the queue has messages %d to %d, and some must have gone and some not", low, high)
+		}
+		told := 0
+		for n := low + 1; n < 128; n++ {
+			unit := make([]byte, 8)
+			if _, err := host.ReadFull(files[0], unit, n*consumequeue.UnitBytes); err != nil {
+				return err
+			}
+			if err := host.WriteFullAt(files[0], make([]byte, 8), n*consumequeue.UnitBytes); err != nil {
+				return err
+			}
+			for _, boundary := range []commitlog.Boundary{commitlog.Lower, commitlog.Upper} {
+				_, err := b.store.OffsetByTime("orders", 0, 1<<60, boundary)
+				if err != nil && !errors.Is(err, commitlog.ErrCorrupt) {
+					t.Errorf("unit %d: %v", n, err)
+				}
+				if err != nil {
+					told++
+				}
+			}
+			if err := host.WriteFullAt(files[0], unit, n*consumequeue.UnitBytes); err != nil {
+				return err
+			}
+		}
+		if told == 0 {
+			t.Error("no search met the unit that leads before the log")
+		}
+		return nil
+	})
+}
+
+// everyHour is for expired files to go at any time.
+func everyHour() (hours []int) {
+	for hour := range 24 {
+		hours = append(hours, hour)
+	}
+	return hours
+}

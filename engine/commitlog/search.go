@@ -29,9 +29,13 @@ func (s *Store) OffsetByTime(topic string, id int32, millis int64, b Boundary) (
 		return 0, fmt.Errorf("search in queue %d of topic %s: %w", id, topic, ErrNoQueue)
 	}
 	for {
+		first := s.log.First()
 		offset, err := s.searchTime(q, millis, b)
 		if !errors.Is(err, series.ErrGone) {
 			return offset, err
+		}
+		if s.log.First() == first { // nothing was removed meanwhile: it would be the same, however often it is looked at
+			return 0, fmt.Errorf("search in %v: a unit leads before the log: %w: %v", q, ErrCorrupt, err)
 		}
 	}
 }
