@@ -357,18 +357,45 @@ func (c *Client) verifyDamaged(q model.QueueID) {
 	}
 }
 
-// verifyKeys looks for what the final pulls have found.
+// Bounds of the keys that the last look searches for. A search reads the files of the index that have its time, and where there are few slots
+// all entries of them: for every message, at any time, that would be as much work as the square of their number.
+const (
+	keysAtTheirTime = 1000
+	keysAtAnyTime   = 50
+)
+
+// verifyKeys looks for what the final pulls have found, or for some of it if it is much: for each at the time at which it was stored, and for a
+// few at any time.
 func (c *Client) verifyKeys() (problem string, ok bool) {
-	for _, p := range c.lab.finalPulls() {
-		for _, item := range p.Items {
-			found, err := c.store.Query(p.Queue.Topic, keyOf(item.Digest), 0, math.MaxInt64, 4)
-			if err != nil {
-				return err.Error(), !isEnd(err)
+	final, total := c.lab.finalPulls(), 0
+	for _, p := range final {
+		total += len(p.Items)
+	}
+	for _, p := range final {
+		for i := range p.Items {
+			from, to := p.Items[i].Stored, p.Items[i].Stored
+			switch drawn := c.rand.IntN(total); {
+			case drawn < keysAtAnyTime:
+				from, to = 0, math.MaxInt64
+			case drawn >= keysAtTheirTime:
+				continue
 			}
-			if len(found) != 1 || digestIn(&found[0]) != item.Digest {
-				return fmt.Sprintf("message %016x at %d of %v, at %d of the log is found %d times by its key", uint64(item.Digest), item.Offset, p.Queue, item.Physical, len(found)), true
+			if problem, ok := c.verifyKey(p.Queue, &p.Items[i], from, to); problem != "" {
+				return problem, ok
 			}
 		}
+	}
+	return "", true
+}
+
+// verifyKey looks for one message by its key, between two times.
+func (c *Client) verifyKey(q model.QueueID, item *model.Pulled, from, to int64) (problem string, ok bool) {
+	found, err := c.store.Query(q.Topic, keyOf(item.Digest), from, to, 4)
+	if err != nil {
+		return err.Error(), !isEnd(err)
+	}
+	if len(found) != 1 || digestIn(&found[0]) != item.Digest {
+		return fmt.Sprintf("message %016x at %d of %v, at %d of the log is found %d times by its key", uint64(item.Digest), item.Offset, q, item.Physical, len(found)), true
 	}
 	return "", true
 }
