@@ -111,6 +111,9 @@ func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed P
 		s.commits.Withdraw()
 		if err := s.log.Await(at); err != nil {
 			s.h.Probe().Mark(host.Event{Name: PointRefused, A: at})
+			if errors.Is(err, host.ErrNoSpace) {
+				s.wantRoom()
+			}
 			return placed, ticket, fmt.Errorf("append to %v: %w", q, stoppedBy(err))
 		}
 	}

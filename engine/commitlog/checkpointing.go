@@ -29,7 +29,7 @@ func (s *Store) awaitDue() bool {
 	defer s.mutex.Unlock()
 	begun := s.h.Elapsed()
 	for s.failed == nil {
-		if s.hurry || s.diskFull && s.lags() || s.dispatched-s.checkpointed >= s.config.CheckpointBytes || s.pending >= s.config.PendingUnitsMax {
+		if s.hurry || s.holdsFiles() || s.dispatched-s.checkpointed >= s.config.CheckpointBytes || s.pending >= s.config.PendingUnitsMax {
 			return true
 		}
 		left := s.config.CheckpointInterval - (s.h.Elapsed() - begun)
@@ -50,6 +50,17 @@ func (s *Store) awaitDue() bool {
 // lags reports whether the older checkpoint keeps files of the log or of queues that the newer one, or a third, would let go: it must come up
 // also when appends have ended, and at once if they are refused for lack of space. The mutex is held.
 func (s *Store) lags() bool { return s.checkpointed > s.covered || s.log.First() > s.coveredFirst }
+
+// holdsFiles reports whether a checkpoint would let files go from a disk that is full. The mutex is held.
+func (s *Store) holdsFiles() bool {
+	switch {
+	case !s.diskFull && !s.roomless:
+		return false
+	case s.lags():
+		return true
+	}
+	return s.dispatched > s.checkpointed && s.covered <= s.log.FileEnd(s.log.First())
+}
 
 // awaitCheckpoint holds back a group that would have a start read more of the log than it may. It does not while a full disk refuses
 // checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks.
@@ -78,6 +89,9 @@ func (s *Store) checkpointOrFail(clean bool) error {
 	s.starved = full
 	s.moved.Broadcast()
 	s.mutex.Unlock()
+	if full {
+		s.wantRoom()
+	}
 	if err != nil && !full {
 		s.fail(fmt.Errorf("checkpoint: %w", err))
 	}
@@ -135,6 +149,10 @@ func (s *Store) install(c *checkpoint, covered int64) {
 	s.pending -= covered
 	s.confirm.Broadcast() // the dispatcher may have waited for room
 	s.moved.Broadcast()   // and so may a group
+	if s.diskFull {
+		s.roomless = true
+		s.clean.Signal() // the first file may have waited for this
+	}
 	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointCheckpointed, A: c.dispatched, B: c.synced})
 }

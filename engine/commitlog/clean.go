@@ -20,20 +20,48 @@ const (
 // cleanAtIntervals is the task that removes old files, and that looks after the space of the volume. While appends are refused, and as long as
 // it finds something to remove, it does not wait for its interval: a round removes so many files at most.
 func (s *Store) cleanAtIntervals() {
-	for pause := s.config.Retention.Interval; s.tasks.Sleep(pause); {
-		if s.Failed() != nil {
-			return
-		}
+	for s.awaitRound() {
 		before := s.log.First()
 		if err := s.Clean(); err != nil && !errors.Is(err, ErrStopped) {
 			s.fail(fmt.Errorf("remove old files: %w", err))
 			return
 		}
-		pause = s.config.Retention.Interval
 		if s.isFull() && s.log.First() > before {
-			pause = min(pause, s.config.RetryPause)
+			s.wantRoom()
 		}
 	}
+}
+
+// awaitRound waits until it is time for a round of retention: after the interval, or as soon as something lacks room, with a pause between
+// two of them. False: the store ends.
+func (s *Store) awaitRound() bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	begun := s.h.Elapsed()
+	for s.failed == nil {
+		pause := s.config.Retention.Interval
+		if s.roomless {
+			pause = min(pause, s.config.RetryPause)
+		}
+		left := pause - (s.h.Elapsed() - begun)
+		if left <= 0 {
+			s.roomless = false // who is refused from now on may have missed what this round sees
+			return true
+		}
+		if s.clean.WaitFor(left) == host.Stopping {
+			return false
+		}
+	}
+	return false
+}
+
+// wantRoom has retention look at the volume soon: a full disk has refused something, or may have let go of what kept files.
+func (s *Store) wantRoom() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.roomless = true
+	s.clean.Signal()
+	s.due.Broadcast() // the first file may wait for checkpoints
 }
 
 // pressure is how full the volume is.
@@ -116,8 +144,10 @@ func (s *Store) lookAtSpace() (pressure, error) {
 		s.due.Broadcast()
 	}
 	s.mutex.Unlock()
+	// In a small volume the file that comes next may not fit though its levels are not reached.
+	noFile := free < s.config.FileBytes && errors.Is(s.log.Refused(), host.ErrNoSpace)
 	switch {
-	case used > r.DiskForcibly && r.CleanForcibly:
+	case (noFile || used > r.DiskForcibly) && r.CleanForcibly:
 		return pressing, nil
 	case used > r.DiskMaxUsed:
 		return tight, nil

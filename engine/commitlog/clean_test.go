@@ -141,3 +141,55 @@ func TestAFullDiskHasFilesRemoved(t *testing.T) {
 		return errors.Join(ballast.Close(), b.addAll(10), b.mustHold(true))
 	}, func() error { return b.mustHold(true) })
 }
+
+// TestARefusedAppendHasRoomMade: whoever finds the disk full need not wait for retention's interval, whether the volume's levels say so, or the
+// next file does not fit though they do not. It is looked at on a real disk's terms: what takes the room is somebody else's.
+func TestARefusedAppendHasRoomMade(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		forcibly float64
+	}{{"levels tell", 0.85}, {"only the refusal tells", 0.999}} {
+		config := smallConfig(commitlog.FlushGroup) // its interval is an hour
+		config.CheckpointInterval = time.Hour
+		config.Retention.DiskForcibly, config.Retention.DiskWarning = c.forcibly, 0.9999
+		b := newBook(t, config)
+		b.node.Disk(commitlog.StoreVolume).Replace(1 << 20)
+		b.lives(func() error {
+			if err := b.addAll(60); err != nil {
+				return err
+			}
+			dir, err := b.h.Disk(commitlog.StoreVolume)
+			if err != nil {
+				return err
+			}
+			ballast, err := dir.Create("ballast")
+			if err != nil {
+				return err
+			}
+			free, _, err := dir.Usage()
+			if err == nil {
+				err = ballast.Allocate(0, free-6<<10)
+			}
+			if err != nil {
+				return err
+			}
+			refused := false
+			for range 60 {
+				err := b.add("orders", 0)
+				if errors.Is(err, host.ErrNoSpace) {
+					b.sent["orders/0"]--
+					refused = true
+					break
+				}
+				if err != nil {
+					return err
+				}
+			}
+			b.h.Root().Sleep(3 * config.RetryPause)
+			if !refused || b.store.Stats().First == 0 {
+				t.Errorf("%s: refused %v, the log begins at %d", c.name, refused, b.store.Stats().First)
+			}
+			return errors.Join(b.addAll(3), ballast.Close(), b.mustHold(true))
+		})
+	}
+}

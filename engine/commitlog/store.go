@@ -70,6 +70,7 @@ type Store struct {
 	confirm      host.Cond // the dispatcher waits for messages
 	due          host.Cond // the checkpointing task waits for its time
 	watcher      host.Cond // AwaitEnd
+	clean        host.Cond // the cleaning task waits for its time
 	written      int64
 	synced       int64
 	confirmed    int64
@@ -90,6 +91,7 @@ type Store struct {
 	users        int   // of reading calls under way
 	suspended    int   // pulls
 	diskFull     bool
+	roomless     bool  // a full disk has refused something since the last round of retention
 	lastStored   int64 // store timestamp of the last confirmed message, ms
 
 	creating      host.Mutex // held while a topic's directories are made
@@ -113,6 +115,7 @@ func Open(h host.Host, g host.Group, config Config) (*Store, error) {
 		tasks: g.New("commitlog"), work: g.New("commitlog-dispatch"),
 	}
 	s.moved, s.confirm, s.due = s.tasks.NewCond(s.mutex), s.work.NewCond(s.mutex), s.tasks.NewCond(s.mutex)
+	s.clean = s.tasks.NewCond(s.mutex)
 	err := s.open()
 	if err == nil {
 		err = s.recover()
@@ -196,6 +199,7 @@ func (s *Store) wakeAll() {
 	s.moved.Broadcast()
 	s.confirm.Broadcast()
 	s.due.Broadcast()
+	s.clean.Broadcast()
 	if s.watcher != nil {
 		s.watcher.Broadcast()
 	}

@@ -55,6 +55,13 @@ func (s *Series) Await(off int64) error {
 	return nil
 }
 
+// Refused is why the file that is wanted could not be made when that was last tried, or nil.
+func (s *Series) Refused() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.refused
+}
+
 // prepare makes the files that are wanted. A failure is told at ever longer distances, so that a full disk does not fill
 // the log's too.
 func (s *Series) prepare() {
