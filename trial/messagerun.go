@@ -22,6 +22,8 @@ type messageRun struct {
 	synced int64 // the log is durable below, as the last checkpoint says
 	due    bool  // a healed store that runs on is to take a message
 	asked  bool  // and was asked to
+	taken  int64 // messages, until then
+	full   error // why it has refused the last one: its disk was full
 
 	remotes []*sim.Node // clients on other machines
 	server  server.Config
@@ -148,19 +150,31 @@ func (t *messageRun) checkRetention(h host.Host, store *commitlog.Store) error {
 	return nil
 }
 
-// probe has a store that runs on in the healed world take a message when it must.
+// probe has a store that runs on in the healed world take a message when it must. One whose disk is full may refuse it, if it has
+// taken others' instead: clients fill a small disk as fast as retention empties it.
 func (t *messageRun) probe(group host.Group, c *messages.Client) {
 	for group.Sleep(returnLook) {
-		if !t.due || t.asked {
+		if !t.due {
 			continue
 		}
-		t.asked = true
-		if err := c.TakesAgain(); err != nil && !t.wounded() {
-			t.find(Stalled, "writable", "a healed store takes no message", err.Error())
+		if !t.asked {
+			t.asked, t.taken = true, t.lab.Taken()
+		}
+		t.full = nil
+		err := c.TakesAgain()
+		if errors.Is(err, host.ErrNoSpace) {
+			t.full = err
+			continue
+		}
+		if err != nil && !t.wounded() {
+			t.find(Stalled, "writable", takesNone, err.Error())
 		}
 		t.due = false
 	}
 }
+
+// takesNone is the signature of a store that refuses everything though nothing disturbs it.
+const takesNone = "a healed store takes no message"
 
 // exited goes on after the store's process has ended.
 func (t *messageRun) exited(err error, crashed bool) {
@@ -195,7 +209,11 @@ func (t *messageRun) heal() {
 		if t.phase != healed {
 			return // it has ended by itself
 		}
-		if t.due && t.asked && !t.wounded() {
+		switch {
+		case !t.due || !t.asked || t.wounded():
+		case t.full != nil && t.lab.Taken() == t.taken:
+			t.find(Stalled, "writable", takesNone, t.full.Error())
+		case t.full == nil:
 			t.find(Stalled, "writable", "a healed store does not answer whether it takes a message", "")
 		}
 		t.endAll()

@@ -185,6 +185,13 @@ func (l *Lab) Answers() map[string]int64 {
 	return counts
 }
 
+// Taken is how many messages the store has said that it has.
+func (l *Lab) Taken() int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.answers["send "+model.OK.String()]
+}
+
 // Operations is how many operations ended.
 func (l *Lab) Operations() (n int64) {
 	l.mutex.Lock()
