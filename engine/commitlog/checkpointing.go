@@ -72,6 +72,7 @@ func (s *Store) awaitCheckpoint(end int64) {
 		if !waits {
 			s.h.Probe().Mark(host.Event{Name: PointUnchecked, A: end, B: s.checkpointed})
 		}
+		s.wantUnits() // without them there is nothing to check
 		s.hurry = s.hurry || s.dispatched > s.checkpointed
 		s.due.Broadcast()
 		if !s.moved.Wait() {

@@ -1,6 +1,7 @@
 package commitlog_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -73,6 +74,46 @@ func TestUnitsOfAStreamAreMadeTogether(t *testing.T) {
 		b.h.Root().Sleep(soon)
 		return look("the next one", 0, 0, commitlog.Found)
 	})
+}
+
+// TestAnAppendThatWaitsForACheckpointEndsTheDispatchersPause: the checkpoint waits for units, and these for a pause that is for those who wait
+// for nothing. A lone appender holds the turn to commit meanwhile, and a Close must come through all the same.
+func TestAnAppendThatWaitsForACheckpointEndsTheDispatchersPause(t *testing.T) {
+	const pause, soon = 10 * time.Second, 100 * time.Millisecond
+	config := smallConfig(commitlog.FlushNever)
+	config.DispatchPause, config.DispatchBytes = pause, 1<<20
+	config.CheckpointInterval, config.CheckpointBytes, config.UncheckedBytesMax = time.Hour, 4<<10, 6<<10
+	b := newBook(t, config)
+	b.lives(func() error {
+		for range 60 {
+			begun := b.h.Elapsed()
+			if err := b.add("orders", 0); err != nil {
+				return err
+			}
+			if took := b.h.Elapsed() - begun; took > soon {
+				return fmt.Errorf("an append took %v", took)
+			}
+		}
+		if b.node.Visits(commitlog.PointUnchecked) < 5 {
+			t.Errorf("appends have waited for a checkpoint %d times", b.node.Visits(commitlog.PointUnchecked))
+		}
+		begun := b.h.Elapsed()
+		waiting := b.h.Root().New("writers")
+		var failed error
+		waiting.Go("writer", func() {
+			for failed == nil {
+				failed = b.add("orders", 0)
+			}
+		})
+		waiting.Sleep(soon)
+		err := b.store.Close()
+		waiting.Wait()
+		if took := b.h.Elapsed() - begun; took > 2*soon || !errors.Is(failed, commitlog.ErrStopped) {
+			t.Errorf("Close has come through after %v, and the append after it says %v", took, failed)
+		}
+		b.sent["orders/0"]--
+		return err
+	}, func() error { return b.mustHold(true) })
 }
 
 // TestZerosAheadComeOncePerStretch, in the synced modes of fallocated files only, and harm no message: each file is written
