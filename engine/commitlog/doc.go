@@ -14,7 +14,8 @@
 //   - After whatever crash, queues and key index are exact again, made from the log: neither behind nor ahead of it.
 //   - A failed sync stops the store. No later sync is taken for its success (rocketmq#2706), and the next start writes again
 //     whatever is not known to be on the media, before it counts.
-//   - A full volume refuses appends and harms nothing; when there is room again, appends go on. Only with the preallocation
+//   - A full volume refuses appends and harms nothing; when there is room again, appends go on. What is refused has retention look at once, and
+//     remove what it may. Only with the preallocation
 //     "sparse" a write into a file that is already there may fail, and then the store stops and has to be started again.
 //   - Messages are removed by whole files, oldest first, never the newest file, and never before their units are durable, by both
 //     checkpoints.
