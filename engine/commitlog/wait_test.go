@@ -60,3 +60,14 @@ func TestAStoreThatClosesDoesNotWaitForMore(t *testing.T) {
 		return errors.Join(told, closed)
 	}, func() error { return errors.Join(b.settled(), b.mustHold(true)) })
 }
+
+// TestAWaitBelowZeroIsRefused.
+func TestAWaitBelowZeroIsRefused(t *testing.T) {
+	config := smallConfig(commitlog.FlushGroup)
+	if err := config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if config.GroupWait = -1; config.Validate() == nil {
+		t.Error("a group that waits for less than nothing is taken")
+	}
+}

@@ -11,7 +11,7 @@ import (
 // three of them take turns, so that nothing is allocated but one Ticket a group.
 //
 // If told to (GroupCommitConfig.Wait), a group that could take more is held back a while after its first append, so that
-// more share one commit. A full or sealed group, End and a failure end that wait at once.
+// more share one commit. A full or sealed group, Hurry, End and a failure end that wait at once.
 //
 // Settling a group wakes whoever waits for it, which may be hundreds. If the next group is waiting, a second task does
 // it, so that the disk is not idle meanwhile. Groups are settled in order.
@@ -38,6 +38,7 @@ type GroupCommit[P any] struct {
 	elapsed func() time.Duration
 	begun   time.Duration // when the open group got its first append; kept only with a wait
 	company bool          // the committer waits for more in the open group
+	hurried bool          // it does so no more
 	ending  bool
 	ended   bool // the committer has ended
 	failed  error
@@ -195,7 +196,7 @@ func (c *GroupCommit[P]) next() (payload P, ticket *Ticket, ok bool) {
 
 // awaitCompany waits until the open group, which holds something, has waited long enough for more. The mutex is held.
 func (c *GroupCommit[P]) awaitCompany() {
-	for c.wait > 0 && !c.full() && !c.ending && c.failed == nil {
+	for c.wait > 0 && !c.full() && !c.hurried && !c.ending && c.failed == nil {
 		left := c.wait - (c.elapsed() - c.begun)
 		if left <= 0 {
 			break
@@ -206,6 +207,19 @@ func (c *GroupCommit[P]) awaitCompany() {
 		}
 	}
 	c.company = false
+}
+
+// Hurry has no group wait for more from now on. It is for whoever calls End, but first waits for those who have appended.
+func (c *GroupCommit[P]) Hurry() {
+	if c.wait == 0 {
+		return
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.hurried = true
+	if c.company {
+		c.work.Signal()
+	}
 }
 
 func (c *GroupCommit[P]) failure() error {

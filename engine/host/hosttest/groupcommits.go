@@ -75,6 +75,7 @@ func groupHurries(h host.Host) (failure error) {
 		{"is full", func(g *gathering) { g.append(2, false); g.append(3, false) }, "[[1 2 3]]"},
 		{"is sealed", func(g *gathering) { g.append(2, true) }, "[[1 2]]"},
 		{"ends", func(g *gathering) { g.commits.End() }, "[[1]]"},
+		{"is hurried", func(g *gathering) { g.commits.Hurry() }, "[[1]]"},
 		{"fails", func(g *gathering) { g.commits.Fail(host.ErrIO) }, "[]"},
 	} {
 		g := newGathering(h, limit, wait)

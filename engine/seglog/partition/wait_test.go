@@ -87,3 +87,14 @@ func TestAPartitionThatClosesRefusesAGroupThatWaits(t *testing.T) {
 		return nil
 	}, func(_ host.Host, life *life) error { return newLog().check(life.p) })
 }
+
+// TestAWaitBelowZeroIsRefused.
+func TestAWaitBelowZeroIsRefused(t *testing.T) {
+	config := smallConfig()
+	if err := config.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if config.GroupWait = -1; config.Validate() == nil {
+		t.Error("a group that waits for less than nothing is taken")
+	}
+}

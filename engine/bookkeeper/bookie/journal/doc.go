@@ -5,7 +5,7 @@
 //   - A Batch completes without an error only after its records are written and, unless the sync mode says otherwise,
 //     synced. Batches of one group complete in the order in which they were appended.
 //   - Groups are committed one at a time: the next one fills while the last one is synced. With Config.GroupWait one that is
-//     below its bound waits so long for more, from its first batch on, unless the journal is drained.
+//     below its bound waits so long for more, from its first batch on, unless the journal is hurried or drained.
 //   - Fail-stop: after a failed write or sync nothing is acknowledged any more. The failed group's outcome is unknown,
 //     and a later sync is never taken for its success.
 //   - Open hands every committed record to the caller, in order, before anything new is written, and says whether the

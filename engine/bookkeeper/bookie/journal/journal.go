@@ -250,12 +250,16 @@ func settle(p *payload, err error) {
 	p.group.Reset()
 }
 
-// Hurry has a group that needs the next file fail if that cannot be made, instead of waiting until it can.
+// Hurry has a group that needs the next file fail if that cannot be made, instead of waiting until it can, and no group wait
+// for more batches.
 func (j *Journal) Hurry() {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.closing = true
 	j.changed.Broadcast()
+	if j.commits != nil {
+		j.commits.Hurry()
+	}
 }
 
 // Drain commits what was appended and takes nothing more.

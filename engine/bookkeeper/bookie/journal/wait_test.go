@@ -75,6 +75,39 @@ func TestAFullOrDrainedJournalGroupDoesNotWait(t *testing.T) {
 	}
 }
 
+// TestAHurriedJournalGroupDoesNotWait: a server that stops waits for what its connections have added, before it closes the store.
+func TestAHurriedJournalGroupDoesNotWait(t *testing.T) {
+	b := &book{t: t, mode: journal.SyncGroup, wait: time.Hour}
+	b.lives(func() error {
+		if err := b.start(); err != nil {
+			return err
+		}
+		begun := b.h.Elapsed()
+		ticket, err := b.add(100)
+		if err != nil {
+			return err
+		}
+		b.h.Root().Sleep(time.Millisecond)
+		b.journal.Hurry()
+		err = ticket.Wait()
+		if took := b.h.Elapsed() - begun; took > time.Second {
+			return fmt.Errorf("a hurried group took %v", took)
+		}
+		return errors.Join(err, b.journal.Close())
+	}, func() error { return b.mustFind(upTo(1), true, false) })
+}
+
+// TestAWaitBelowZeroIsRefused.
+func TestAWaitBelowZeroIsRefused(t *testing.T) {
+	config := smallConfig(journal.SyncGroup)
+	if err := config.Validate(1 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if config.GroupWait = -1; config.Validate(1<<10) == nil {
+		t.Error("a group that waits for less than nothing is taken")
+	}
+}
+
 // TestAPowerCutTakesOnlyAJournalGroupThatStillWaits: nothing of it was acknowledged.
 func TestAPowerCutTakesOnlyAJournalGroupThatStillWaits(t *testing.T) {
 	b := &book{t: t, mode: journal.SyncGroup, wait: 20 * time.Millisecond}
