@@ -94,6 +94,7 @@ func drawCommitLog(s *Scenario, r *rand.Rand) commitlog.Config {
 		c.CheckpointInterval, c.CheckpointBytes, c.PendingUnitsMax = 10*time.Second, 1<<20, 10_000
 	}
 	c.ZeroAheadBytes = []int64{0, 4 << 10, 64 << 10}[pick(3)]
+	c.GroupWait = []time.Duration{0, 0, 0, time.Millisecond, 10 * time.Millisecond}[pick(5)]
 	c.DispatchPause = []time.Duration{0, time.Millisecond, 20 * time.Millisecond}[pick(3)]
 	c.IndexSnapshotEntries = int32(1 + pick(40))
 	if pick(3) == 0 {

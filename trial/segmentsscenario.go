@@ -132,6 +132,7 @@ func (d *segmentsDraw) drawPartition(s *Scenario, r *rand.Rand) {
 	p.UnsealedMax = 1 + r.IntN(2)
 	p.CheckpointBytesMin = 256 << r.IntN(4)
 	p.CheckpointBytes = p.CheckpointBytesMin << r.IntN(5)
+	p.GroupWait = []time.Duration{0, 0, 0, time.Millisecond, 10 * time.Millisecond}[r.IntN(5)]
 }
 
 func (d *segmentsDraw) drawWork(s *Scenario, r *rand.Rand) {
