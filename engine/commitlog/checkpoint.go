@@ -16,7 +16,7 @@ import (
 //	16  8  synced: the log is durable below
 //	24  8  dispatched: below, each message has its durable unit
 //	32  8  store timestamp of the last message, ms
-//	40  4  flags: bit 0 the store was closed cleanly
+//	40  4  flags: bit 0 the store was closed cleanly; the others are zero
 //	44  4  length of what the key index stores about itself, and its bytes
 //	    4  number of queues, and for each, sorted by topic and id:
 //	       2 length of the topic, topic, 4 queue id, 8 first unit, 8 count of units in files,
@@ -113,7 +113,8 @@ func decodeCheckpoint(p []byte) (c checkpoint, err error) {
 		c.sequence = uint64(f.int64())
 	}
 	c.synced, c.dispatched, c.stored = f.int64(), f.int64(), f.int64()
-	c.clean = f.uint32()&flagClean != 0
+	flags := f.uint32()
+	c.clean = flags&flagClean != 0
 	c.index = f.take(uint64(f.uint32()))
 	for n := f.uint32(); n > 0 && !f.short; n-- {
 		topic := string(f.take(uint64(f.uint16())))
@@ -122,7 +123,7 @@ func decodeCheckpoint(p []byte) (c checkpoint, err error) {
 		c.queues = append(c.queues, queueRecord{topic: topic, id: id, state: state})
 		f.short = f.short || id < 0 || state.First < 0 || state.Count < 0 || state.First > state.Next() || checkTopic(topic) != nil
 	}
-	if f.short || len(f.rest) > 0 || c.synced < 0 || c.dispatched < 0 || c.dispatched > c.synced {
+	if f.short || len(f.rest) > 0 || flags&^flagClean != 0 || c.synced < 0 || c.dispatched < 0 || c.dispatched > c.synced {
 		return checkpoint{}, fmt.Errorf("checkpoint of %d bytes makes no sense: %w", len(p), ErrCorrupt)
 	}
 	return c, nil
