@@ -5,6 +5,8 @@
 //   - An add is answered only after the store has completed it, so what is acknowledged is durable.
 //   - A fencing read gets no answer, positive or negative, before the fence is durable. Upstream sends the negative one
 //     at once, and a bookie that then crashes has forgotten a fence that recovery relies on.
+//   - A fencing read of the last entry, where that is lost to damage, is answered with Config.UnknownAnswer and not with an
+//     input/output error: the ledger is fenced, and who recovers it goes on. A plain one fails, since any lower LAC would be a lie.
 //   - Whatever arrives with one read of a connection goes to the store together, and whatever is completed meanwhile is
 //     answered with one write.
 //   - Adds do not wait behind reads, nor plain reads behind fences: reads and fences have a fixed number of tasks each,
