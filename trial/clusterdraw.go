@@ -42,6 +42,7 @@ func drawCluster(o *Options) clusterDraw {
 	for i := range d.bookies {
 		d.nodes = append(d.nodes, drawNode(s, bookieAddressOf(i), draw(bookieName(i))))
 		d.nodes[i].Store.Scrub = drawScrub(s, draw(bookieName(i)+"/scrub"))
+		drawGroupWait(s, &d.nodes[i].Store, draw(bookieName(i)+"/group-wait"))
 	}
 	d.client = drawClient(draw("client"))
 	d.store = drawStoreClient(draw("store"))

@@ -53,6 +53,14 @@ func drawBookie(s *Scenario, r *rand.Rand) bookie.Config {
 	return c
 }
 
+// drawGroupWait has groups of the journal wait for more batches: a batch that comes alone is acknowledged as late as the wait's end, and a
+// crash meets more that is not. It draws from a stream of its own, and nothing where the scenario does not ask for it.
+func drawGroupWait(s *Scenario, c *bookie.Config, r *rand.Rand) {
+	if s.GroupWaits {
+		c.Journal.GroupWait = []time.Duration{0, time.Millisecond, 4 * time.Millisecond, 10 * time.Millisecond}[r.IntN(4)]
+	}
+}
+
 // generationsAtOnce is how many halves of the write cache may be in hand at once: one that fills, one that is flushed, and those
 // that a slow journal or a slow reader holds on to.
 const generationsAtOnce = 8

@@ -129,8 +129,10 @@ func newRun(o Options) *run {
 	draw := o.draw
 	worldConfig := o.Reduction.world(drawWorld(o.Seed, draw("world")))
 	worldConfig.Trace, worldConfig.Observer, worldConfig.Look = o.Trace, o.Observer, o.Course.look()
+	config := drawBookie(s, draw("bookie"))
+	drawGroupWait(s, &config, draw("group-wait"))
 	t := &run{
-		options: o, world: sim.New(worldConfig), policy: worldConfig.Policy, config: o.Reduction.bookie(s, drawBookie(s, draw("bookie"))), agenda: o.agenda(),
+		options: o, world: sim.New(worldConfig), policy: worldConfig.Policy, config: o.Reduction.bookie(s, config), agenda: o.agenda(),
 		marks: model.NewMarks(),
 		rand:  draw("course"), verdict: OK,
 	}

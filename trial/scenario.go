@@ -24,6 +24,7 @@ type Scenario struct {
 	Remote     int    `toml:"remote_clients"` // reach the bookie over the network
 	PaceMicros int    `toml:"pace_micros"`    // mean pause of a client between operations
 	Sync       string `toml:"journal_sync"`   // empty: group or always, as the seed says
+	GroupWaits bool   `toml:"group_waits"`    // groups of the journal wait for more batches, as journalMaxGroupWaitMSec has them
 	Damage     bool   `toml:"damage"`         // media may be damaged: loss must be detected
 	// Lifted: more may be destroyed than the promises survive. A loss may then go unnoticed, and is told as one that has an
 	// excuse (Result.Excused); an answer that is wrong has none.
