@@ -23,7 +23,7 @@ func TestLivesWithOtherSettingsEachLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("worlds only, and many")
 	}
-	from, count := 0, 300
+	from, count := 0, 100 // STORM and STORMS try others
 	if v, err := strconv.Atoi(os.Getenv("STORM")); err == nil {
 		from = v
 	}
