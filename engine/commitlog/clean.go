@@ -102,18 +102,44 @@ func (s *Store) Clean() error {
 }
 
 // makeRoom has the oldest files go from a volume that is nearly full before a start writes to it: it needs room for a copy of the
-// log's end and for a checkpoint, and a store that cannot start never removes anything.
-func (s *Store) makeRoom(c *checkpoint) error {
-	for !s.log.Empty() && s.log.FileEnd(s.log.First()) < min(c.dispatched, c.synced) {
+// log's end and for a checkpoint, and a store that cannot start never removes anything. What an older checkpoint needs goes only when that
+// has come up to the newer.
+func (s *Store) makeRoom(older bool) error {
+	for !s.log.Empty() && s.log.FileEnd(s.log.First()) < min(s.durable.dispatched, s.durable.synced) {
 		full, err := s.lookAtSpace()
 		if err != nil || full != pressing {
 			return nil // how full it is cannot be told, or it is not
+		}
+		if older && s.log.FileEnd(s.log.First()) >= s.older.dispatched {
+			if err := s.bringUpOlder(); err != nil {
+				return fmt.Errorf("make room: %w", err)
+			}
+			older = false
 		}
 		if err := s.removeFirst(); err != nil {
 			return fmt.Errorf("make room: %w", err)
 		}
 	}
 	return nil
+}
+
+// bringUpOlder puts a copy of the newer checkpoint in the place of the older. Where there is no room even for that, the older one goes, before
+// anything that it needs: it must not lead a start to what is not there, and the start makes another.
+func (s *Store) bringUpOlder() error {
+	s.checkpointing.Lock()
+	defer s.checkpointing.Unlock()
+	c := s.durable
+	err := s.storeCheckpoint(&c)
+	if !errors.Is(err, host.ErrNoSpace) {
+		return err
+	}
+	name := CheckpointFiles()[(s.slot+1)%len(CheckpointFiles())]
+	s.h.Log(host.Warn, "the volume has no room for a checkpoint; the older one is removed", host.F("file", name))
+	if err := s.dir.Remove(name); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	s.older = checkpoint{}
+	return s.dir.SyncDir()
 }
 
 // removeFirst removes the first file of the log, and the files of the key index that are only about it.

@@ -21,10 +21,13 @@ func (s *Store) recover() error {
 	if err := s.adopt(&c); err != nil {
 		return err
 	}
-	if err := s.makeRoom(&c.checkpoint); err != nil {
+	s.durable, s.slot = c.checkpoint, max(c.slot, 0)
+	if c.older != nil {
+		s.older = *c.older
+	}
+	if err := s.makeRoom(c.older != nil); err != nil {
 		return err
 	}
-	s.durable, s.slot = c.checkpoint, max(c.slot, 0)
 	from, end := c.dispatched, c.synced
 	if !c.clean || c.doubtful() || s.log.Short() { // behind the older of two checkpoints the store ran on, however it was closed before
 		limit, restored, err := s.restoreTail(c.synced)

@@ -17,16 +17,17 @@ func CheckpointFiles() []string { return []string{"checkpoint", "checkpoint-b"} 
 // found is what a start has read of the slots.
 type found struct {
 	checkpoint
-	slot int      // in which it lies; -1: there is none that is good
-	bad  []error  // of slots that are there and cannot be used
-	set  []string // aside, the names of those: not done yet
+	slot  int         // in which it lies; -1: there is none that is good
+	older *checkpoint // what the other slot has; nil: nothing that is good
+	bad   []error     // of slots that are there and cannot be used
+	set   []string    // aside, the names of those: not done yet
 }
 
 // doubtful reports whether there may have been a later checkpoint, or one at all: topics may have had more queues, and the log may
 // have been durable further than is known.
 func (f *found) doubtful() bool { return f.slot < 0 || len(f.bad) > 0 }
 
-// readSlots reads the checkpoints, and takes the newer one of those that are good.
+// readSlots reads the checkpoints, and takes the newer one of those that are good. It keeps the older: nothing that it needs may be removed.
 func readSlots(dir host.Dir) (best found, err error) {
 	best.slot = -1
 	var unread error
@@ -39,8 +40,13 @@ func readSlots(dir host.Dir) (best found, err error) {
 			if !errors.Is(err, ErrCorrupt) {
 				unread = err
 			}
-		case best.slot < 0 || c.sequence > best.sequence:
+		case best.slot < 0:
 			best.checkpoint, best.slot = c, slot
+		case c.sequence > best.sequence:
+			older := best.checkpoint
+			best.checkpoint, best.slot, best.older = c, slot, &older
+		default:
+			best.older = &c
 		}
 	}
 	if best.slot < 0 && unread != nil { // a disk that does not read may read the next time: nothing is thrown away for it
@@ -157,7 +163,7 @@ func (s *Store) lastCheckpoint() (found, error) {
 		s.h.Probe().Mark(host.Event{Name: PointRebuilt, A: first})
 		s.h.Log(host.Warn, "there is no checkpoint to go by: queues and key index are made anew from the log")
 	}
-	c.checkpoint = checkpoint{synced: first, dispatched: first}
+	c.checkpoint, c.older = checkpoint{synced: first, dispatched: first}, nil
 	return c, s.removeAllUnits()
 }
 
