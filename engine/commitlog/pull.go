@@ -307,32 +307,35 @@ func (s *Store) fetch(q *queue, at *window, offset int64, u consumequeue.Unit) (
 
 // bounds are the offset of the queue's first message that is not removed, and the one behind its last. Messages go from the
 // log without a word to the queues, so the first has to be looked for when the log begins behind it (rocketmq#8753: a
-// queue whose messages are all gone begins at its end).
+// queue whose messages are all gone begins at its end). Once it is found, that is right until the log begins elsewhere.
 func (s *Store) bounds(q *queue) (low, high int64, err error) {
-	first := s.log.First()
-	low, high = q.units.Bounds()
-	if low == high {
-		return low, high, nil
-	}
-	u, err := q.units.Read(low, 1)
-	if err != nil || len(u) == 1 && u[0].Physical >= first {
-		return low, high, s.unreadable(err)
-	}
-	for from, to := low, high; from < to; {
-		middle := from + (to-from)/2
-		u, err := q.units.Read(middle, 1)
+	for {
+		first := s.log.First()
+		looked := s.lookedAt(q, 0) >= first // before the bounds are read: else they may be of before
+		low, high = q.units.Bounds()
+		if low == high || looked {
+			return low, high, nil
+		}
+		search := unitSearch{Store: s, q: q, low: low, high: high, first: first}
+		low, err = search.run()
+		if err == errMoved {
+			continue
+		}
 		if err != nil {
 			return low, high, s.unreadable(err)
 		}
-		if len(u) == 0 || u[0].Physical < first { // only what is removed is not there
-			from = middle + 1
-		} else {
-			to = middle
-		}
-		low = from
+		q.units.MoveFirst(low)
+		s.lookedAt(q, first)
+		return low, high, nil
 	}
-	q.units.MoveFirst(low)
-	return low, high, nil
+}
+
+// lookedAt notes that a queue's first unit is right for a log that begins at first, and returns the highest of those.
+func (s *Store) lookedAt(q *queue, first int64) int64 {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	q.looked = max(q.looked, first)
+	return q.looked
 }
 
 // Bounds are the offset of a queue's first message, and the one behind its last.

@@ -23,6 +23,7 @@ type queue struct {
 	id      int32
 	units   *consumequeue.Queue
 	next    int64 // offset of the next message: guarded by the lock of the open group
+	looked  int64 // where the log began when the first unit was looked for, as nothing is gone from 0 on; guarded by the store's mutex
 	removed int64 // files of units below the one of this number are gone; owned by the checkpoint
 }
 
