@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/host"
 )
 
 // checkpoint is what a start can rely on. Big-endian:
@@ -103,28 +105,74 @@ func (f *fields) uint16() uint16 { return binary.BigEndian.Uint16(f.take(2)) }
 func (f *fields) uint32() uint32 { return binary.BigEndian.Uint32(f.take(4)) }
 func (f *fields) int64() int64   { return int64(binary.BigEndian.Uint64(f.take(8))) }
 
-func decodeCheckpoint(p []byte) (c checkpoint, err error) {
-	f := fields{rest: p}
-	magic, sum := f.uint32(), f.uint32()
-	if f.short || magic != checkpointMagic && magic != formerMagic || sum != crc32.Checksum(f.rest, castagnoli) {
-		return c, fmt.Errorf("checkpoint of %d bytes has a bad checksum: %w", len(p), ErrCorrupt)
-	}
+// indexStateMax is more than the key index ever says about itself: a few sectors.
+const indexStateMax = 1 << 20
+
+// body takes what follows the checksum. bad: what was taken makes no sense, whatever follows.
+func (f *fields) body(magic uint32) (c checkpoint, bad bool) {
 	if magic == checkpointMagic {
 		c.sequence = uint64(f.int64())
 	}
 	c.synced, c.dispatched, c.stored = f.int64(), f.int64(), f.int64()
 	flags := f.uint32()
 	c.clean = flags&flagClean != 0
-	c.index = f.take(uint64(f.uint32()))
-	for n := f.uint32(); n > 0 && !f.short; n-- {
+	indexBytes := f.uint32()
+	c.index = f.take(uint64(indexBytes))
+	bad = flags&^flagClean != 0 || c.synced < 0 || c.dispatched < 0 || c.dispatched > c.synced || indexBytes > indexStateMax
+	for n := f.uint32(); n > 0 && !f.short && !bad; n-- {
 		topic := string(f.take(uint64(f.uint16())))
 		id, state := int32(f.uint32()), consumequeue.State{First: f.int64(), Count: f.int64()}
 		state.Rest = f.take(uint64(f.uint16()) * consumequeue.UnitBytes)
 		c.queues = append(c.queues, queueRecord{topic: topic, id: id, state: state})
-		f.short = f.short || id < 0 || state.First < 0 || state.Count < 0 || state.First > state.Next() || checkTopic(topic) != nil
+		bad = !f.short && (id < 0 || state.First < 0 || state.Count < 0 || state.First > state.Next() || checkTopic(topic) != nil)
 	}
-	if f.short || len(f.rest) > 0 || flags&^flagClean != 0 || c.synced < 0 || c.dispatched < 0 || c.dispatched > c.synced {
+	return c, bad
+}
+
+func decodeCheckpoint(p []byte) (c checkpoint, err error) {
+	f := fields{rest: p}
+	magic, sum := f.uint32(), f.uint32()
+	if f.short || magic != checkpointMagic && magic != formerMagic || sum != crc32.Checksum(f.rest, castagnoli) {
+		return c, fmt.Errorf("checkpoint of %d bytes has a bad checksum: %w", len(p), ErrCorrupt)
+	}
+	c, bad := f.body(magic)
+	if bad || f.short || len(f.rest) > 0 {
 		return checkpoint{}, fmt.Errorf("checkpoint of %d bytes makes no sense: %w", len(p), ErrCorrupt)
 	}
 	return c, nil
+}
+
+// unfinished reports whether bytes are the front of a checkpoint of which more may follow.
+func unfinished(p []byte) bool {
+	f := fields{rest: p}
+	magic, _ := f.uint32(), f.uint32()
+	if magic != checkpointMagic && magic != formerMagic {
+		return false
+	}
+	_, bad := f.body(magic)
+	return f.short && !bad
+}
+
+// readAtFirst is how much of a file is read before anything of it is looked at; then as much again, and so on.
+const readAtFirst = 1 << 20
+
+// readCheckpoint reads a checkpoint that is all of a file. The file's length is not believed: each part is read only if what comes before it
+// calls for it.
+func readCheckpoint(f host.File) (checkpoint, error) {
+	size, err := f.Size()
+	if err != nil {
+		return checkpoint{}, err
+	}
+	var p []byte
+	for read, more := int64(0), true; more; more = read < size {
+		next := min(max(2*read, readAtFirst), size)
+		p = slices.Grow(p, int(next-read))[:next]
+		if _, err := host.ReadFull(f, p[read:], read); err != nil {
+			return checkpoint{}, err
+		}
+		if read = next; read < size && !unfinished(p) {
+			return checkpoint{}, fmt.Errorf("%d bytes, and what they begin with is no checkpoint of that length: %w", size, ErrCorrupt)
+		}
+	}
+	return decodeCheckpoint(p)
 }

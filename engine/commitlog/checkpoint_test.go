@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lakebed/engine/commitlog/consumequeue"
+	"lakebed/engine/host"
 )
 
 func sampleCheckpoint() checkpoint {
@@ -40,6 +41,74 @@ func TestACheckpointReadsAsItWasWritten(t *testing.T) {
 		if _, err := decodeCheckpoint(p[:n]); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut to %d of %d: %v", n, len(p), err)
 		}
+	}
+}
+
+// claimedFile is a file of which the length is a lie: behind its bytes all is one value.
+type claimedFile struct {
+	host.File
+	bytes []byte
+	rest  byte
+	size  int64
+	read  int64 // bytes that were asked for
+}
+
+func (f *claimedFile) Size() (int64, error) { return f.size, nil }
+
+func (f *claimedFile) ReadAt(p []byte, off int64) (int, error) {
+	f.read += int64(len(p))
+	for i := range p {
+		p[i] = f.rest
+		if at := off + int64(i); at < int64(len(f.bytes)) {
+			p[i] = f.bytes[at]
+		}
+	}
+	return len(p), nil
+}
+
+// TestTheLengthOfACheckpointsFileIsNotBelieved: whatever it says, no more is read than what is there calls for, and the slot is bad.
+func TestTheLengthOfACheckpointsFileIsNotBelieved(t *testing.T) {
+	sample := sampleCheckpoint()
+	whole := sample.encode()
+	changed := func(at int, value byte) []byte {
+		p := slices.Clone(whole)
+		for i := range 4 {
+			p[at+i] = value
+		}
+		return p
+	}
+	const indexLength, indexBytes = 44, 5
+	for name, begin := range map[string][]byte{
+		"nothing": nil, "whole": whole, "half": whole[:len(whole)/2], "index of 4 GiB": changed(indexLength, 0xff),
+		"queues without end": changed(indexLength+4+indexBytes, 0xff), "magic only": whole[:4],
+	} {
+		for _, rest := range []byte{0, 0x5a, 0xff} {
+			for _, size := range []int64{readAtFirst + 1, 1 << 40, 1 << 62} {
+				f := &claimedFile{bytes: begin, rest: rest, size: size}
+				if _, err := readCheckpoint(f); !errors.Is(err, ErrCorrupt) || f.read > 4*readAtFirst {
+					t.Errorf("%s, then %#x up to %d bytes: %d were read, %v", name, rest, size, f.read, err)
+				}
+			}
+		}
+	}
+}
+
+// TestALongCheckpointIsReadInParts: as many queues as there may be.
+func TestALongCheckpointIsReadInParts(t *testing.T) {
+	want := sampleCheckpoint()
+	for id := range int32(40_000) {
+		state := consumequeue.State{First: 1, Count: 128, Rest: make([]byte, int(id%5)*consumequeue.UnitBytes)}
+		want.queues = append(want.queues, queueRecord{topic: "long", id: id, state: state})
+	}
+	p := want.encode()
+	f := &claimedFile{bytes: p, size: int64(len(p))}
+	got, err := readCheckpoint(f)
+	if err != nil || !reflect.DeepEqual(got, want) || f.read != f.size || f.size < 2*readAtFirst {
+		t.Errorf("%d of %d bytes were read, %d queues, %v", f.read, f.size, len(got.queues), err)
+	}
+	f.size++
+	if _, err := readCheckpoint(f); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("with a byte more: %v", err)
 	}
 }
 

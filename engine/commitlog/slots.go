@@ -97,17 +97,9 @@ func readSlot(dir host.Dir, name string) (checkpoint, error) {
 	if err != nil {
 		return checkpoint{}, fmt.Errorf("open %s: %w", name, err)
 	}
-	size, err := f.Size()
-	p := make([]byte, max(size, 0))
-	if err == nil {
-		_, err = host.ReadFull(f, p, 0)
-	}
+	c, err := readCheckpoint(f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return checkpoint{}, fmt.Errorf("read %s: %w", name, err)
-	}
-	c, err := decodeCheckpoint(p)
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", name, err)
+		return c, fmt.Errorf("read %s: %w", name, err)
 	}
 	return c, nil
 }
