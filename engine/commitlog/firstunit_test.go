@@ -146,6 +146,9 @@ func (r *rotTrial) check(queue int, plausible bool) error {
 // TestRottenUnitsHideNoMessage: a queue's first message is looked for by its units, of which some have rotted, alone or with neighbours, in any
 // manner, near the place or where a search by halves passes. Every message of which the unit is whole is there, and what is spoilt is told.
 func TestRottenUnitsHideNoMessage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	const messages = 64
 	var offsets []int64
 	for at := range int64(messages) {
@@ -188,6 +191,9 @@ func TestRottenUnitsHideNoMessage(t *testing.T) {
 
 // TestARottenUnitOfTwoHidesNotTheOther: where there are too few units to outvote a rotten one, the messages themselves are looked at.
 func TestARottenUnitOfTwoHidesNotTheOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	r := newRotTrial(t, 2)
 	r.config.QueueFileUnits = 2
 	r.lives(func() error {
@@ -220,6 +226,9 @@ func TestARottenUnitOfTwoHidesNotTheOther(t *testing.T) {
 
 // TestABadSectorOfALongQueueHidesNoMessage: all units of it are zeros, as if their messages were gone.
 func TestABadSectorOfALongQueueHidesNoMessage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	const messages, perSector = 3000, 26
 	for _, begin := range []int64{2800, 2240, 1490} { // where a search by halves of all units looks
 		r := newRotTrial(t, messages)

@@ -62,6 +62,9 @@ func (b *book) crashAtRemoval(life, removals int, spoilt string) *bool {
 // behind, and the start is cut off when it has removed some files. Whichever of the two goes bad then, or if there was no room
 // for a checkpoint at all, a queue whose messages are all gone goes on where it ended.
 func TestAStartThatMakesRoomKeepsWhatEitherCheckpointNeeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	for _, c := range []struct {
 		free   int64
 		spoilt string
@@ -95,6 +98,9 @@ func TestAStartThatMakesRoomKeepsWhatEitherCheckpointNeeds(t *testing.T) {
 // TestAStartThatMakesRoomKeepsTheKeyIndexOfTheOlderCheckpoint: that one has a file of the key index as the one being filled, which for the newer is an
 // old one whose messages are all removed.
 func TestAStartThatMakesRoomKeepsTheKeyIndexOfTheOlderCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	const removals = 12
 	for _, spoilt := range slots {
 		config := rareCheckpoints()

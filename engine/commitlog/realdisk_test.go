@@ -85,6 +85,65 @@ func TestTheStoreWorksOnARealDisk(t *testing.T) {
 	}
 }
 
+// TestQueuesBeginWhereTheLogDoesWhileFilesGo: pulls and bounds of several tasks look for a queue's first message while retention moves it. It
+// never moves back, and who begins there gets it, or is told that it is gone by now.
+func TestQueuesBeginWhereTheLogDoesWhileFilesGo(t *testing.T) {
+	config := smallConfig(commitlog.FlushInterval)
+	config.CheckpointInterval = time.Millisecond
+	config.Retention.Age, config.Retention.DeleteHours = time.Millisecond, everyHour()
+	config.Retention.DiskMaxUsed, config.Retention.DiskForcibly, config.Retention.DiskWarning = 1, 1, 1
+	onDisk(t, filepath.Join(t.TempDir(), "store"), config, func(h host.Host, s *commitlog.Store) error {
+		if err := s.CreateTopic("orders", 2); err != nil {
+			return err
+		}
+		tasks := h.Root().New("clients")
+		failures := collected{}
+		writing := h.NewCounter("writing")
+		writing.Store(1)
+		tasks.Go("writer", func() {
+			for n := range 600 {
+				_, err := s.Append(makeMessage("orders", int32(n%2), n/2))
+				failures.add(err)
+			}
+			writing.Store(0)
+		})
+		for reader := range int32(4) {
+			tasks.Go("reader", func() {
+				for writing.Load() > 0 {
+					failures.add(begins(s, reader%2))
+				}
+			})
+		}
+		tasks.Go("cleaner", func() {
+			for writing.Load() > 0 {
+				failures.add(s.Clean())
+				tasks.Sleep(time.Millisecond)
+			}
+		})
+		tasks.Wait()
+		if s.Stats().First == 0 {
+			t.Error("no file has gone")
+		}
+		return failures.joined()
+	})
+}
+
+// begins looks where a queue begins, twice, and pulls from there.
+func begins(s *commitlog.Store, queue int32) error {
+	low, high, err := s.Bounds("orders", queue)
+	if err != nil || low == high {
+		return err
+	}
+	r, err := s.Pull(commitlog.PullRequest{Topic: "orders", Queue: queue, Offset: low})
+	if err != nil {
+		return err
+	}
+	if r.Min < low || r.Status == commitlog.Found && r.Messages[0].QueueOffset != low || r.Status != commitlog.Found && r.Min == low && r.Max > low {
+		return fmt.Errorf("queue %d begins at %d, and then: %v, %d to %d", queue, low, r.Status, r.Min, r.Max)
+	}
+	return nil
+}
+
 // consume pulls a queue between two offsets, and waits where it has to.
 func consume(s *commitlog.Store, queue int32, at, end int64) error {
 	for at < end {
