@@ -174,3 +174,18 @@ func TestWhatACheckpointPromisesIsLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesThatAStartSetAsideAreTold, and are no damage: the start has said so, and goes by the rest.
+func TestFilesThatAStartSetAsideAreTold(t *testing.T) {
+	dir := killed(t, t.TempDir(), unsealedConfig(), 30)
+	if err := os.WriteFile(filepath.Join(partitionOf(dir), "9000.index"), []byte("this was an index"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(t, dir); !r.Broken() {
+		t.Errorf("before a start: %s", text(t, r))
+	}
+	r := look(t, killed(t, dir, unsealedConfig(), 3))
+	if len(r.Problems) != 1 || r.Problems[0].Class != inspect.Aside || r.Broken() || !strings.Contains(r.Problems[0].File, "9000.index.aside") {
+		t.Errorf("after one: %s", text(t, r))
+	}
+}

@@ -37,6 +37,7 @@ const (
 	// CheckpointMismatch is a log that has not what its checkpoints promise.
 	CheckpointMismatch Class = "checkpoint-mismatch"
 	Orphan             Class = "orphan" // nothing of a segment log's
+	Aside              Class = "aside"  // set aside by a start
 )
 
 // Problem is one thing that is not as it should be.

@@ -17,6 +17,7 @@ const (
 	timesSuffix = ".timeindex"
 
 	checkpointSuffix = ".checkpoint"
+	asideSuffix      = ".aside" // of a file that a start took out of the way
 )
 
 // found is what there is of a segment.
@@ -59,6 +60,10 @@ func (r *Report) segmentsAmong(name string, infos []host.Info) []*found {
 	for _, info := range infos {
 		base, suffix, ok := parseName(info.Name)
 		if !ok {
+			if strings.Contains(info.Name, asideSuffix) {
+				r.problem(Doubt, Aside, name+"/"+info.Name, 0, "a start has set it aside: there was no log with it, and it does not say what was in one; remove it when you have looked")
+				continue
+			}
 			if !strings.HasSuffix(info.Name, host.UnfinishedSuffix) && info.Name != lockFile && info.Name != sealedName {
 				r.problem(Note, Orphan, name+"/"+info.Name, 0, "nothing of a partition's")
 			}

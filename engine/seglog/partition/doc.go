@@ -100,6 +100,9 @@
 // device that drops its cache) is not found out by that if the lost bytes lie before the last item of a checkpoint, or if the file is
 // as long as it should be; the reads that meet them say ErrCorrupt.
 //
+// Files of a segment that has no log, of which none says what was in it, are no segment: they get the suffix ".aside", stay for whoever
+// looks, up to 64 of them, and are not read again. The inspector tells of them.
+//
 // The rest of a full log is read up to the first cursor of the next one. The rest of the newest log is read, and what is whole
 // of it is written to a new file, synced, and renamed: it becomes a segment of its own, named by its first cursor, which takes
 // appends. It is copied because the page cache may hold bytes whose sync has failed and which count as clean. Where no

@@ -15,6 +15,12 @@ type listing struct {
 	logs        []Cursor
 	checkpoints []Cursor
 	sizes       map[string]int64 // of all files
+	aside       int              // files that starts have set aside
+}
+
+func (l *listing) holds(name string) bool {
+	_, ok := l.sizes[name]
+	return ok
 }
 
 // has reports whether a cursor is among these, which are in order.
@@ -24,7 +30,8 @@ func has(sorted []Cursor, base Cursor) bool {
 }
 
 // tidy removes what a crash left unfinished, and what it left of segments whose removal was not completed: files without a log,
-// before all logs. Where others have no log it is lost. It returns what is left in order.
+// before all logs. Where others have no log it is lost. It returns what is left in order. No message can be lost by that: an
+// unfinished file's original is there until the rename, and retention removes a log, durably, before what speaks of it.
 func (p *Partition) tidy() (there listing, err error) {
 	entries, err := p.place.Dir.List()
 	if err != nil {
@@ -44,6 +51,9 @@ func (p *Partition) tidy() (there listing, err error) {
 			there.checkpoints = append(there.checkpoints, base)
 		case suffix == indexSuffix || suffix == timesSuffix:
 		default:
+			if strings.Contains(suffix, asideSuffix) {
+				there.aside++
+			}
 			continue
 		}
 		there.segments = append(there.segments, base)
@@ -60,9 +70,9 @@ func (p *Partition) tidy() (there listing, err error) {
 	}
 	for _, e := range entries {
 		name, unfinished := strings.CutSuffix(e.Name, host.UnfinishedSuffix)
-		base, _, ok := parseName(name)
-		if !ok || e.Dir {
-			continue // not ours
+		base, suffix, ok := parseName(name)
+		if !ok || e.Dir || strings.Contains(suffix, asideSuffix) {
+			continue // not ours, or not to be touched again
 		}
 		if unfinished || has(removed, base) {
 			if err := p.place.Dir.Remove(e.Name); err != nil {
@@ -73,9 +83,17 @@ func (p *Partition) tidy() (there listing, err error) {
 	return there, nil
 }
 
-// dropNameless removes files of segments that have no log, and of which none says what was in it: foreign ones, or an index
-// that has rotted too. They must not count as the next segment of a log.
-func (p *Partition) dropNameless(there *listing) error {
+// asideSuffix marks a file that a start has set aside. Listings pass it by; the inspector tells of it; nothing reads it again.
+const asideSuffix = ".aside"
+
+// asideFilesMax bounds the files that are set aside in a partition. No start makes them but where a log is gone, and all that
+// its index files and checkpoints say too.
+const asideFilesMax = 64
+
+// setNamelessAside renames files of segments that have no log, and of which none says what was in it: foreign ones, or an index
+// that has rotted too. They must not count as the next segment of a log, and that is a guess: their names may be all that
+// is left of a segment. So they stay for whoever looks. There is no message in them. Beyond the bound they are removed.
+func (p *Partition) setNamelessAside(there *listing) error {
 	var kept []Cursor
 	for _, base := range there.segments {
 		tells := has(there.logs, base)
@@ -89,15 +107,38 @@ func (p *Partition) dropNameless(there *listing) error {
 			kept = append(kept, base)
 			continue
 		}
-		p.h.Log(host.Error, "files without a log, of which none says what was in it, are removed",
+		p.h.Log(host.Error, "files without a log, of which none says what was in it, are set aside",
 			host.F("partition", p.place.Name), host.F("segment", int64(base)))
 		for _, suffix := range []string{indexSuffix, timesSuffix, checkpointSuffix} {
-			if err := p.drop(base, suffix); err != nil {
+			if !there.holds(fileName(base, suffix)) {
+				continue
+			}
+			if err := p.setAside(base, suffix, there); err != nil {
 				return err
 			}
 		}
 	}
 	there.segments = kept
+	return nil
+}
+
+// setAside renames a file, and never over one that was set aside before. If a crash undoes that the next start does it again.
+func (p *Partition) setAside(base Cursor, suffix string, there *listing) error {
+	p.forgetFile(base, suffix)
+	name := fileName(base, suffix)
+	if there.aside >= asideFilesMax {
+		p.h.Log(host.Error, "so many files are set aside already that this one is removed", host.F("partition", p.place.Name), host.F("file", name))
+		return p.drop(base, suffix)
+	}
+	to := name + asideSuffix
+	for n := 2; there.holds(to); n++ {
+		to = fmt.Sprintf("%s%s-%d", name, asideSuffix, n)
+	}
+	if err := p.place.Dir.Rename(name, to); err != nil {
+		return fmt.Errorf("set %s aside: %w", name, err)
+	}
+	there.sizes[to] = there.sizes[name]
+	there.aside++
 	return nil
 }
 

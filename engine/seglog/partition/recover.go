@@ -18,7 +18,7 @@ const copyBytes = 256 << 10
 func (p *Partition) recover() ([]*segment, error) {
 	there, err := p.tidy()
 	if err == nil {
-		err = p.dropNameless(&there)
+		err = p.setNamelessAside(&there)
 	}
 	if err != nil {
 		return nil, err
