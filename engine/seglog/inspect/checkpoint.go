@@ -22,6 +22,7 @@ type checkpoints struct {
 	index  *index // the items of all runs, as if they were those of index files
 	times  *index
 	broken bool
+	loose  bool // messages were skipped
 }
 
 // promise is what one run says of the log: that so many bytes of it are durable.
@@ -117,7 +118,7 @@ func (c *checkpoints) run(content []byte, block int, base message.Cursor) (block
 // meet compares the promise that ends where the log has been read to.
 func (c *checkpoints) meet(r *Report, s *Segment) {
 	for !c.broken && c.met < len(c.runs) && c.runs[c.met].logBytes <= s.Bytes {
-		if p := c.runs[c.met]; p.logBytes != s.Bytes || p.next != s.Next || p.newest != s.Newest {
+		if p := c.runs[c.met]; p.logBytes != s.Bytes || p.next != s.Next || differs(p.newest, s.Newest, c.loose) {
 			c.broken = true
 			r.problem(Damage, CheckpointMismatch, c.file, 0, "it promises messages up to %d in %d bytes with times up to %d; the log holds them up to %d in %d bytes with times up to %d",
 				p.next, p.logBytes, p.newest, s.Next, s.Bytes, s.Newest)

@@ -189,3 +189,18 @@ func TestFilesThatAStartSetAsideAreTold(t *testing.T) {
 		t.Errorf("after one: %s", text(t, r))
 	}
 }
+
+// TestWholeMessagesThatAStartWillCutOffAreCounted: behind the checkpoints of the newest log a rotten record is doubt, as a torn
+// one is; what lies whole behind it is told.
+func TestWholeMessagesThatAStartWillCutOffAreCounted(t *testing.T) {
+	config := unsealedConfig()
+	config.Partition.CheckpointBytes, config.Partition.CheckpointBytesMin = 1<<30, 1<<30
+	dir := killed(t, t.TempDir(), config, 40)
+	flip(t, filepath.Join(partitionOf(dir), "0.log"), 2100)
+	r := look(t, dir)
+	s := r.Topics[0].Partitions[0].Segments[0]
+	if len(r.Problems) != 1 || r.Problems[0].Class != inspect.TornTail || r.Broken() || s.Stray == 0 || int64(s.Next)+1+s.Stray != 40 ||
+		!strings.Contains(r.Problems[0].Message, fmt.Sprintf("a start cuts off what is behind the first: %d messages in a row", s.Stray)) {
+		t.Errorf("%+v: %s", s, text(t, r))
+	}
+}

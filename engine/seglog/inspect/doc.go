@@ -12,13 +12,17 @@
 //     crash and is told as a number, not as a problem.
 //   - It decodes indexes, checkpoints, the list and topic files as package partition and seglog document them, with code of its own: what they write
 //     wrongly and read back wrongly is found here.
-//   - A file that cannot be read is a Problem, not the end.
+//   - A file that cannot be read is a Problem, not the end. Nor are bytes of a log that are no record: it goes on with the next whole
+//     record whose cursor fits, and says how many bytes it has skipped; it looks for one in 64 MiB behind them.
+//   - All problems are counted, and the first thousand are listed.
 //
 // # What it does not promise
 //
 //   - In the newest segment, if it has no index files, it cannot tell a torn tail from messages that have rotted behind the last
 //     checkpoint; it says so (Doubt). Nor a last checkpoint that is torn from one that has rotted.
-//     While a store is running its last record may look torn.
+//     While a store is running its last record may look torn. What lies behind such a place in that segment is counted as far as
+//     it is whole, not compared: a start cuts it off.
+//   - Behind bytes that were skipped it knows the largest time only from below, and of items about them nothing.
 //   - It looks at one data directory, and cannot know what the others hold.
 //
 // # Severities

@@ -214,6 +214,51 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 	}
 }
 
+// TestWhatLiesBehindARottenRecordIsRead: one rotten record in the middle of a sealed log is told, with how many bytes are skipped
+// and where; all behind it is counted and compared, and nothing else is called damaged. So it is where a record's head is
+// rotten, and where two are.
+func TestWhatLiesBehindARottenRecordIsRead(t *testing.T) {
+	sound := written(t)
+	before := look(t, sound).Topics[0].Partitions[0].Segments
+	for name, at := range map[string][]int64{"payload": {1300}, "size": {1024 + 9}, "all": {1024 + 2, 1024 + 9, 1024 + 18}, "two records": {1300, 3000}} {
+		dir := copied(t, sound)
+		for _, a := range at {
+			flip(t, filepath.Join(partitionOf(dir), fmt.Sprint(before[1].Base)+".log"), a)
+		}
+		r := look(t, dir)
+		want := 1
+		if name == "two records" {
+			want = 2
+		}
+		s := r.Topics[0].Partitions[0].Segments
+		if len(r.Problems) != want || r.Counts.Damage != want || len(s) != len(before) || s[1].Next != before[1].Next || s[1].Bytes != before[1].Bytes || s[1].Skipped == 0 {
+			t.Errorf("%s: %+v, want %+v\n%s", name, s, before, text(t, r))
+			continue
+		}
+		if p := r.Problems[0]; p.Class != inspect.Rot || p.Offset < 1024 || p.Offset > at[0] ||
+			!strings.Contains(p.Message, "bytes are skipped: the next whole record, of cursor ") || s[1].Skipped > int64(want)*1024 {
+			t.Errorf("%s: %d bytes are skipped: %s", name, s[1].Skipped, text(t, r))
+		}
+	}
+}
+
+// TestProblemsAreCountedAndTheFirstAreListed: what is everywhere fills no memory, and how much it is is told.
+func TestProblemsAreCountedAndTheFirstAreListed(t *testing.T) {
+	dir := written(t)
+	for i := range 1500 {
+		if err := os.WriteFile(filepath.Join(partitionOf(dir), fmt.Sprintf("foreign-%d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := look(t, dir)
+	if len(r.Problems) != 1000 || r.Counts != (inspect.Counts{Note: 1500, Unlisted: 500}) {
+		t.Errorf("%d are listed of %+v", len(r.Problems), r.Counts)
+	}
+	if told := text(t, r); !strings.HasPrefix(told, "0 damaged, 0 in doubt, 1500 notes") || !strings.HasSuffix(told, "and 500 problems more, which are not listed\n") {
+		t.Errorf("%s", told)
+	}
+}
+
 func remove(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -52,8 +52,19 @@ type Problem struct {
 // Report is everything that was found.
 type Report struct {
 	Topics   []Topic   `json:"topics"`
-	Problems []Problem `json:"problems"`
+	Problems []Problem `json:"problems"` // the first problemsMax of them
+	Counts   Counts    `json:"counts"`
 }
+
+// Counts says how many problems there are.
+type Counts struct {
+	Damage   int `json:"damage"`
+	Doubt    int `json:"doubt"`
+	Note     int `json:"note"`
+	Unlisted int `json:"unlisted"` // of all, how many are not listed
+}
+
+func (c Counts) all() int { return c.Damage + c.Doubt + c.Note }
 
 // Topic is a topic as far as it lies in this directory.
 type Topic struct {
@@ -73,8 +84,10 @@ type Partition struct {
 type Segment struct {
 	Base    message.Cursor `json:"base"`
 	Next    message.Cursor `json:"next"`
-	Bytes   int64          `json:"bytes"`             // whole records up to its end
+	Bytes   int64          `json:"bytes"`             // up to its end
 	Behind  int64          `json:"behind,omitempty"`  // bytes of the file behind its end, which a start has copied into the next segment or cut off
+	Skipped int64          `json:"skipped,omitempty"` // of its bytes, those that are no whole record
+	Stray   int64          `json:"stray,omitempty"`   // whole messages behind its end, from which bytes that are no record part them: a start cuts them off
 	Durable int64          `json:"durable,omitempty"` // bytes that its checkpoints promise
 	Newest  message.Time   `json:"newest"`
 	Sealed  bool           `json:"sealed"`         // it has index files
@@ -85,18 +98,24 @@ type Segment struct {
 }
 
 // Broken says whether something is damaged.
-func (r *Report) Broken() bool { return r.count(Damage) > 0 }
+func (r *Report) Broken() bool { return r.Counts.Damage > 0 }
 
-func (r *Report) count(s Severity) (n int) {
-	for _, p := range r.Problems {
-		if p.Severity == s {
-			n++
-		}
-	}
-	return n
-}
+// problemsMax bounds the problems that a report lists: one that is everywhere fills no memory.
+const problemsMax = 1000
 
 func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
+	switch s {
+	case Damage:
+		r.Counts.Damage++
+	case Doubt:
+		r.Counts.Doubt++
+	case Note:
+		r.Counts.Note++
+	}
+	if len(r.Problems) >= problemsMax {
+		r.Counts.Unlisted++
+		return
+	}
 	r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
 }
 
@@ -114,8 +133,8 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	verdict := "sound"
-	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.count(Damage), r.count(Doubt), r.count(Note))
+	if r.Counts.all() > 0 {
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.Counts.Damage, r.Counts.Doubt, r.Counts.Note)
 	}
 	fmt.Fprintf(t, "%s: %d topics, %d segments, %d messages\n", verdict, len(r.Topics), segments, messages)
 	if segments > 0 {
@@ -130,6 +149,9 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
+	}
+	if n := r.Counts.Unlisted; n > 0 {
+		fmt.Fprintf(t, "and %d problems more, which are not listed\n", n)
 	}
 	return t.Flush()
 }

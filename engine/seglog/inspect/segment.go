@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -197,8 +198,8 @@ func (l *log) goesOn(at int64) bool {
 	return l.end < math.MaxInt64 || l.s.Next < l.limit || at < l.checkpoints.durable()
 }
 
-// scan reads a log from its beginning to its end or to the first byte that is no record, and compares what speaks of it on
-// the way.
+// scan reads a log from its beginning to its end, and compares what speaks of it on the way. Behind bytes that are no record it goes
+// on with the next one that is whole.
 func (r *Report) scan(l *log, dir host.Dir) {
 	s := l.s
 	f, err := dir.Open(fileName(s.Base, logSuffix))
@@ -214,18 +215,25 @@ func (r *Report) scan(l *log, dir host.Dir) {
 	}
 	for in.at < min(in.size, l.end) && l.goesOn(in.at) {
 		record, size, err := in.record()
-		if err != nil {
-			r.notWhole(l, &in, err)
-			return
-		}
-		if record.Cursor != s.Next {
+		switch {
+		case err != nil:
+			if !r.notWhole(l, &in, err) {
+				return
+			}
+			continue
+		case record.Cursor > s.Next:
 			r.problem(Damage, Gap, l.file, in.at, "a record of cursor %d, where %d is next", record.Cursor, s.Next)
-			return
+			l.skipTo(in.at, record.Cursor)
+		case record.Cursor < s.Next: // it is not believed
+			if !r.notWhole(l, &in, fmt.Errorf("a record of cursor %d, where %d is next: %w", record.Cursor, s.Next, message.ErrCorrupt)) {
+				return
+			}
+			continue
 		}
 		if record.Filler {
 			s.Fillers++
-		} else if !r.message(l, in.at, record) {
-			return
+		} else {
+			r.message(l, in.at, record)
 		}
 		in.at += size
 		s.Bytes = in.at
@@ -241,27 +249,12 @@ func (r *Report) scan(l *log, dir host.Dir) {
 	}
 }
 
-// notWhole reports bytes that are no record. In the newest segment, which is not sealed, behind its checkpoints, a crash may
-// have left them.
-func (r *Report) notWhole(l *log, in *reader, err error) {
-	if !errors.Is(err, message.ErrCorrupt) {
-		r.problem(Damage, Unreadable, l.file, in.at, "%v", err)
-		return
-	}
-	severity, class := Damage, Rot
-	if !l.s.Sealed && l.limit == noLimit && in.at >= l.checkpoints.durable() {
-		severity, class = Doubt, TornTail
-	}
-	r.problem(severity, class, l.file, in.at, "no whole record: %v; %d bytes of the file are behind it", err, in.size-in.at)
-}
-
 // message takes up one message.
-func (r *Report) message(l *log, at int64, record message.Record) bool {
+func (r *Report) message(l *log, at int64, record message.Record) {
 	s := l.s
 	time, err := message.NewestTime(record.Payload)
 	if err != nil {
 		r.problem(Damage, BadMessage, l.file, at, "message %d: %v", record.Cursor, err)
-		return false
 	}
 	for _, x := range l.indexes {
 		x.meet(r, record.Cursor, at, s.Newest)
@@ -270,9 +263,12 @@ func (r *Report) message(l *log, at int64, record message.Record) bool {
 		c.index.meet(r, record.Cursor, at, s.Newest)
 		c.times.meet(r, record.Cursor, at, s.Newest)
 	}
+	if err != nil {
+		l.skipTo(at, record.Cursor+1) // it may have had any time
+		return
+	}
 	s.Newest = max(s.Newest, time)
 	s.Next++
-	return true
 }
 
 // reader reads records one after the other.
