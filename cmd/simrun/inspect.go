@@ -34,8 +34,8 @@ PATH is a data directory of a segment log (with "mstore" in it), or something in
 all of the directory; or the directory of a commit log (with "commitlog" in it), or something in it, and the whole is looked at; or a bookie (a directory with the directories "journal" and "ledger" in it), one of these directories, or one file:
 a journal file, an entry log, a ledger table, a mark, a cookie, or scrub.json, the list of what the bookie's scrubber found.
 
-Of a log it tells the first record that is no more whole; what lies behind it in a file of a segment log, and in all of a commit log, is
-not looked at. Of a commit log at most a thousand problems are listed.
+Bytes of a segment log or a commit log that are no record are skipped where the log is durable: how many, and where the next whole record
+lies, is told, and what is behind them is read. All problems are counted, and the first thousand of them listed.
 
 A store that is running goes on writing meanwhile, so its last group may look unfinished.
 

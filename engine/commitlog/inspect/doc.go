@@ -8,12 +8,16 @@
 //     message that it leads to.
 //   - It decodes checkpoint, units and key index as their packages document them, with code of its own: what they write wrongly and
 //     read back wrongly is found here.
-//   - A file that cannot be read is a Problem, not the end.
+//   - A file that cannot be read is a Problem, not the end. Nor, where the log is durable, are bytes that are no record: it goes on with
+//     the next whole record, or else the next file, and says how many bytes it has skipped; it looks for one in 64 MiB behind them.
+//   - All problems are counted, and the first thousand are listed.
 //
 // # What it does not promise
 //
 //   - Behind what the checkpoint says to be durable it cannot tell a torn tail from messages that have rotted; it says so (Doubt).
-//     While a store is running its last group may look torn.
+//     While a store is running its last group may look torn. What lies behind such a place in that file is counted as far as it is
+//     whole, not compared: a start cuts it off.
+//   - Of messages that were skipped it does not look at units and entries of the key index.
 //   - What the last checkpoint does not count is made anew by the next start, and not looked at: units behind it, and the file of the
 //     key index that is being filled.
 //   - Of the key index it looks neither at the slots, so that a chain that leads nowhere is not found, nor at times.

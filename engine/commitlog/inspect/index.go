@@ -147,6 +147,8 @@ func (v *inspection) compareEntries(m *message.Message) {
 		switch {
 		case v.entries.next == x.Entries && physical != x.Last:
 			v.problem(Damage, BadIndex, file, 0, "its last entry leads to %d, and its header says %d", physical, x.Last)
+		case physical >= v.skippedFrom && physical < v.skippedTo:
+			// its message was not read, which is told
 		case physical < m.PhysicalOffset && physical >= v.Files[0].Base:
 			v.problem(Damage, BadIndex, file, 0, "entry %d leads to %d, where no message begins", v.entries.next, physical)
 		case physical == m.PhysicalOffset && !slices.Contains(hashes, hash):
@@ -158,7 +160,7 @@ func (v *inspection) compareEntries(m *message.Message) {
 
 // endIndex tells of entries that lead behind the log.
 func (v *inspection) endIndex() {
-	if _, physical, ok, err := v.entries.entry(); ok && err == nil {
+	if _, physical, ok, err := v.entries.entry(); ok && err == nil && physical >= v.End {
 		v.problem(Damage, BadIndex, path.Join(indexDir, v.entries.files[v.entries.file].Name), 0, "entry %d leads to %d, behind the end of the log at %d",
 			v.entries.next, physical, v.End)
 	}

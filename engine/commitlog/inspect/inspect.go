@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
 )
 
@@ -35,6 +34,8 @@ type inspection struct {
 	queues  map[string]*queue // by topic and id
 	entries *entries
 	known   bool // the checkpoint is
+
+	skippedFrom, skippedTo int64 // of the log, the last bytes that were passed over
 }
 
 // Store inspects the directory of a commit log.
@@ -169,114 +170,4 @@ func readAll(dir host.Dir, name string, bytesMax int64) ([]byte, error) {
 		err = nil // it was empty, or has become shorter
 	}
 	return p, errors.Join(err, f.Close())
-}
-
-// walk reads the records of all files.
-func (v *inspection) walk() {
-	for i, file := range v.Files {
-		if i > 0 && v.Files[i-1].Base+v.Files[i-1].Bytes != file.Base {
-			return // told already
-		}
-		if !v.walkFile(file) {
-			return
-		}
-	}
-}
-
-// walkFile reads the records of a file. False: the log ends in it.
-func (v *inspection) walkFile(file LogFile) bool {
-	name := fmt.Sprintf("%0*d", nameDigits, file.Base)
-	f, err := v.log.Open(name)
-	if err != nil {
-		v.problem(Damage, Unreadable, logDir+"/"+name, 0, "%v", err)
-		return false
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	in := reader{f: f, size: file.Bytes}
-	for v.End = file.Base; in.at < in.size; v.End = file.Base + in.at {
-		head, err := in.bytes(message.BlankBytes)
-		if err == nil {
-			kind, size := message.Peek(head)
-			if kind == message.Blank && in.at+size <= in.size {
-				in.at += size
-				continue
-			}
-			err = v.record(&in, file.Base, kind, size)
-		}
-		if err != nil {
-			v.ending(logDir+"/"+name, &in, file.Base, err)
-			return false
-		}
-	}
-	return true
-}
-
-// record reads one record.
-func (v *inspection) record(in *reader, base int64, kind message.Kind, size int64) error {
-	if kind != message.Record {
-		return message.ErrCorrupt
-	}
-	p, err := in.bytes(size)
-	if err != nil {
-		return err
-	}
-	m, err := message.Decode(p, base+in.at)
-	if err != nil {
-		return err
-	}
-	v.Messages++
-	v.compareUnit(&m)
-	v.compareEntries(&m)
-	in.at += size
-	return nil
-}
-
-// ending judges where the records end.
-func (v *inspection) ending(name string, in *reader, base int64, why error) {
-	at := base + in.at
-	elsewhere := errors.Is(why, message.ErrElsewhere)
-	switch {
-	case !errors.Is(why, message.ErrCorrupt) && !elsewhere:
-		v.problem(Damage, Unreadable, name, at, "%v", why)
-	case v.known && at < v.Checkpoint.Synced:
-		v.problem(Damage, Rot, name, at, "no record, and the log is durable up to %d: %v", v.Checkpoint.Synced, why)
-	case elsewhere:
-		// of the former life of a file that is used again
-	case !in.blank():
-		v.problem(Doubt, TornTail, name, at, "bytes that are no record: %v", why)
-	}
-}
-
-// reader reads a file from its beginning.
-type reader struct {
-	f      host.File
-	size   int64
-	at     int64
-	buffer []byte
-	from   int64
-}
-
-const readAtOnce = 1 << 20
-
-// bytes returns the next n bytes, which are good until the next call.
-func (in *reader) bytes(n int64) ([]byte, error) {
-	if n < 0 || in.at+n > in.size {
-		return nil, message.ErrCorrupt
-	}
-	if off := in.at - in.from; off >= 0 && off+n <= int64(len(in.buffer)) {
-		return in.buffer[off : off+n], nil
-	}
-	length := min(max(n, readAtOnce), in.size-in.at)
-	in.buffer, in.from = slices.Grow(in.buffer[:0], int(length))[:length], in.at
-	if _, err := host.ReadFull(in.f, in.buffer, in.at); err != nil {
-		in.buffer = nil
-		return nil, err
-	}
-	return in.buffer[:n], nil
-}
-
-// blank says whether the head of a record was never written here.
-func (in *reader) blank() bool {
-	p, err := in.bytes(min(message.FixedBytes, in.size-in.at))
-	return err == nil && !slices.ContainsFunc(p, func(b byte) bool { return b != 0 })
 }

@@ -162,14 +162,13 @@ func flip(t *testing.T, path string, at int64) {
 // TestEachKindOfTroubleHasItsClass.
 func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 	sound := written(t)
-	const second = "commitlog/00000000000000032768"
 	for _, c := range []struct {
 		name     string
 		spoil    func(dir string) error
 		severity inspect.Severity
 		class    inspect.Class
 	}{
-		{"a file of the log is gone", func(dir string) error { return os.Remove(filepath.Join(dir, second)) }, inspect.Damage, inspect.Missing},
+		{"a file of the log is gone", func(dir string) error { return os.Remove(filepath.Join(dir, secondFile)) }, inspect.Damage, inspect.Missing},
 		{"a file of a queue is gone", func(dir string) error {
 			paths, err := filepath.Glob(filepath.Join(dir, "consumequeue/*/*/*"))
 			return errors.Join(err, os.Remove(paths[0]))
@@ -195,6 +194,95 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 		if !told {
 			t.Errorf("%s: no %s of class %s: %s", c.name, c.severity, c.class, text(t, r))
 		}
+	}
+}
+
+// secondFile is the log's second file.
+const secondFile = "commitlog/00000000000000032768"
+
+// TestWhatLiesBehindARottenRecordIsRead: one rotten record in the middle of the log is told, with how many bytes are skipped and
+// where; all messages behind it are counted and compared, in its file and the next, and nothing is called damaged but that, and
+// that its queue misses a message.
+func TestWhatLiesBehindARottenRecordIsRead(t *testing.T) {
+	sound := written(t)
+	before := look(t, sound)
+	content, err := os.ReadFile(filepath.Join(sound, secondFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, flips := range map[string][]int64{"one": {10*512 + 100}, "three": {10*512 + 100, 20*512 + 100, 40*512 + 100}, "the last of a file": {int64(len(content)) - 412}} {
+		dir := copied(t, sound)
+		for _, at := range flips {
+			flip(t, filepath.Join(dir, secondFile), at)
+		}
+		r := look(t, dir)
+		rot := 0
+		for _, p := range r.Problems {
+			switch p.Class {
+			case inspect.Rot:
+				rot++
+			case inspect.Gap:
+			default:
+				t.Errorf("%s: %+v", name, p)
+			}
+		}
+		if n := len(flips); rot != n || r.Messages != before.Messages-int64(n) || r.End != before.End || r.Skipped < 100*int64(n) || r.Skipped > 1000*int64(n) {
+			t.Errorf("%s: %d messages of %d, %d bytes skipped\n%s", name, r.Messages, before.Messages, r.Skipped, text(t, r))
+		}
+		if name == "one" && !strings.Contains(text(t, r), fmt.Sprintf("%d bytes are skipped: the next whole record lies at ", r.Skipped)) {
+			t.Errorf("%s", text(t, r))
+		}
+	}
+}
+
+// TestBehindAMissingFileTheLogIsRead: what the next files hold is counted.
+func TestBehindAMissingFileTheLogIsRead(t *testing.T) {
+	dir := written(t)
+	before := look(t, dir)
+	if err := os.Remove(filepath.Join(dir, secondFile)); err != nil {
+		t.Fatal(err)
+	}
+	r := look(t, dir)
+	if r.End != before.End || r.Messages < before.Messages/2 || !r.Broken() {
+		t.Errorf("%s", text(t, r))
+	}
+	for _, p := range r.Problems {
+		if p.Class != inspect.Missing && p.Class != inspect.Gap {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// TestWholeMessagesThatAStartWillCutOffAreCounted: without a checkpoint nothing is known to be durable, and a rotten record may be a
+// torn one. What lies whole behind it in its file is told.
+func TestWholeMessagesThatAStartWillCutOffAreCounted(t *testing.T) {
+	dir := written(t)
+	for _, name := range []string{"checkpoint", "checkpoint-b"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip(t, filepath.Join(dir, "commitlog", fmt.Sprintf("%020d", 0)), 10*512+100)
+	r := look(t, dir)
+	if r.Broken() || r.Counts.Doubt != 1 || r.Stray < 50 || !strings.Contains(text(t, r), fmt.Sprintf("behind the first, %d messages in a row", r.Stray)) {
+		t.Errorf("%d stray: %s", r.Stray, text(t, r))
+	}
+}
+
+// TestProblemsAreCountedAndTheFirstAreListed: what is everywhere fills no memory, and how much it is is told.
+func TestProblemsAreCountedAndTheFirstAreListed(t *testing.T) {
+	dir := written(t)
+	for i := range 1500 {
+		if err := os.WriteFile(filepath.Join(dir, "commitlog", fmt.Sprint("foreign-", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := look(t, dir)
+	if len(r.Problems) != 1000 || r.Counts != (inspect.Counts{Note: 1500, Unlisted: 500}) {
+		t.Errorf("%d are listed of %+v", len(r.Problems), r.Counts)
+	}
+	if told := text(t, r); !strings.HasPrefix(told, "0 damaged, 0 in doubt, 1500 notes") || !strings.HasSuffix(told, "and 500 problems more, which are not listed\n") {
+		t.Errorf("%s", told)
 	}
 }
 

@@ -47,13 +47,26 @@ type Problem struct {
 // Report is everything that was found.
 type Report struct {
 	Files      []LogFile   `json:"files"`
-	End        int64       `json:"end"`      // of the records, an offset in the log
-	Messages   int64       `json:"messages"` // in the log
+	End        int64       `json:"end"`               // of the records, an offset in the log
+	Messages   int64       `json:"messages"`          // in the log
+	Skipped    int64       `json:"skipped,omitempty"` // of the log's bytes up to its end, those that are no whole record
+	Stray      int64       `json:"stray,omitempty"`   // whole messages behind its end, from which bytes that are no record part them
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Queues     []Queue     `json:"queues"`
 	Indexes    []IndexFile `json:"indexes"`
-	Problems   []Problem   `json:"problems"`
+	Problems   []Problem   `json:"problems"` // the first problemsMax of them
+	Counts     Counts      `json:"counts"`
 }
+
+// Counts says how many problems there are.
+type Counts struct {
+	Damage   int `json:"damage"`
+	Doubt    int `json:"doubt"`
+	Note     int `json:"note"`
+	Unlisted int `json:"unlisted"` // of all, how many are not listed
+}
+
+func (c Counts) all() int { return c.Damage + c.Doubt + c.Note }
 
 // LogFile is a file of the log.
 type LogFile struct {
@@ -90,24 +103,25 @@ type IndexFile struct {
 }
 
 // Broken says whether something is damaged.
-func (r *Report) Broken() bool { return r.count(Damage) > 0 }
+func (r *Report) Broken() bool { return r.Counts.Damage > 0 }
 
-func (r *Report) count(s Severity) (n int) {
-	for _, p := range r.Problems {
-		if p.Severity == s {
-			n++
-		}
-	}
-	return n
-}
-
-// problemsMax bounds the problems of a report: one that is everywhere fills no memory.
+// problemsMax bounds the problems that a report lists: one that is everywhere fills no memory.
 const problemsMax = 1000
 
 func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
-	if len(r.Problems) < problemsMax {
-		r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
+	switch s {
+	case Damage:
+		r.Counts.Damage++
+	case Doubt:
+		r.Counts.Doubt++
+	case Note:
+		r.Counts.Note++
 	}
+	if len(r.Problems) >= problemsMax {
+		r.Counts.Unlisted++
+		return
+	}
+	r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
 }
 
 // Text writes the report for people: a headline, a table for each kind of file, and the problems at the end, where a terminal shows
@@ -115,8 +129,8 @@ func (r *Report) problem(s Severity, c Class, file string, offset int64, format 
 func (r *Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	verdict := "sound"
-	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.count(Damage), r.count(Doubt), r.count(Note))
+	if r.Counts.all() > 0 {
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.Counts.Damage, r.Counts.Doubt, r.Counts.Note)
 	}
 	fmt.Fprintf(t, "%s: %d messages, %d log files, %d queues, %d files of the key index\n", verdict, r.Messages, len(r.Files), len(r.Queues), len(r.Indexes))
 	if n := len(r.Files); n > 0 {
@@ -144,6 +158,9 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
+	}
+	if n := r.Counts.Unlisted; n > 0 {
+		fmt.Fprintf(t, "and %d problems more, which are not listed\n", n)
 	}
 	return t.Flush()
 }

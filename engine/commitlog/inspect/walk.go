@@ -1,0 +1,222 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"lakebed/engine/commitlog/message"
+	"lakebed/engine/host"
+)
+
+// walk reads the records of all files. Behind a file that is missing, which was told, it goes on with the next.
+func (v *inspection) walk() {
+	for i, file := range v.Files {
+		if i > 0 {
+			if end := v.Files[i-1].Base + v.Files[i-1].Bytes; end != file.Base {
+				v.skip(end, file.Base)
+			}
+		}
+		if !v.walkFile(file) {
+			return
+		}
+	}
+}
+
+// skip notes that what the log has there was not read.
+func (v *inspection) skip(from, to int64) {
+	if from != v.skippedTo {
+		v.skippedFrom = from
+	}
+	v.skippedTo = to
+}
+
+// walkFile reads the records of a file. False: the log ends in it.
+func (v *inspection) walkFile(file LogFile) bool {
+	name := fmt.Sprintf("%s/%0*d", logDir, nameDigits, file.Base)
+	f, err := v.log.Open(fmt.Sprintf("%0*d", nameDigits, file.Base))
+	if err != nil {
+		v.problem(Damage, Unreadable, name, 0, "%v", err)
+		return v.skipRest(file, file.Base)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	in := reader{f: f, size: file.Bytes}
+	for v.End = file.Base; in.at < in.size; v.End = file.Base + in.at {
+		head, err := in.bytes(message.BlankBytes)
+		if err == nil {
+			kind, size := message.Peek(head)
+			if kind == message.Blank && in.at+size <= in.size {
+				in.at += size
+				continue
+			}
+			err = v.record(&in, file.Base, kind, size)
+		}
+		if err != nil && !v.ending(name, &in, file, err) {
+			return v.End == file.Base+file.Bytes
+		}
+	}
+	return true
+}
+
+// skipRest passes over the rest of a file if the log is durable behind it; false: the log ends here.
+func (v *inspection) skipRest(file LogFile, from int64) bool {
+	end := file.Base + file.Bytes
+	if !v.known || end > v.Checkpoint.Synced {
+		return false
+	}
+	v.skip(from, end)
+	v.Skipped += end - from
+	v.End = end
+	return true
+}
+
+// record reads one record.
+func (v *inspection) record(in *reader, base int64, kind message.Kind, size int64) error {
+	if kind != message.Record {
+		return message.ErrCorrupt
+	}
+	m, err := in.whole(base, size)
+	if err != nil {
+		return err
+	}
+	v.Messages++
+	v.compareUnit(&m)
+	v.compareEntries(&m)
+	in.at += size
+	return nil
+}
+
+// ending judges bytes that are no record. Where the log is durable it goes on with the next whole record; false: in this file there
+// is none.
+func (v *inspection) ending(name string, in *reader, file LogFile, why error) bool {
+	at := file.Base + in.at
+	elsewhere := errors.Is(why, message.ErrElsewhere)
+	switch {
+	case !errors.Is(why, message.ErrCorrupt) && !elsewhere:
+		v.problem(Damage, Unreadable, name, at, "%v", why)
+		v.skipRest(file, at)
+		return false
+	case v.known && at < v.Checkpoint.Synced:
+		searched, found := in.search(file.Base)
+		if !found {
+			v.problem(Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; none begins in the %d bytes behind it", v.Checkpoint.Synced, why, searched)
+			v.skipRest(file, at)
+			return false
+		}
+		v.problem(Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; %d bytes are skipped: the next whole record lies at %d",
+			v.Checkpoint.Synced, why, searched, file.Base+in.at)
+		v.skip(at, file.Base+in.at)
+		v.Skipped += searched
+		return true
+	case elsewhere:
+		// of the former life of a file that is used again
+	case !in.blank():
+		where := ""
+		if searched, found := in.search(file.Base); found {
+			place, count := file.Base+in.at, in.strays(file.Base)
+			v.Stray += count
+			where = fmt.Sprintf("; the next whole record lies %d bytes behind, at %d: a start cuts off what is behind the first, %d messages in a row", searched, place, count)
+		}
+		v.problem(Doubt, TornTail, name, at, "bytes that are no record: %v%s", why, where)
+	}
+	return false
+}
+
+// The bounds of one search for the next whole record.
+const (
+	searchBytesMax = 64 << 20  // it begins so many bytes behind the place at most
+	testedBytesMax = 256 << 20 // records that might be whole have so many bytes together
+)
+
+// physicalAt is where a record says where it lies.
+const physicalAt = 28
+
+// search goes to the next whole record of a file, which says itself that it lies there, and stays where it is if there is none. It
+// returns how many bytes it has passed over, or searched.
+func (in *reader) search(base int64) (searched int64, found bool) {
+	from, tested := in.at, int64(0)
+	last := min(in.size-message.FixedBytes, from+searchBytesMax)
+	for at := from + 1; at <= last && tested < testedBytesMax; at++ {
+		in.at = at
+		head, err := in.bytes(physicalAt + 8)
+		if err != nil {
+			break // the machine cannot read on
+		}
+		kind, size := message.Peek(head)
+		if kind != message.Record || at+size > in.size || int64(binary.BigEndian.Uint64(head[physicalAt:])) != base+at {
+			continue
+		}
+		tested += size
+		if _, err := in.whole(base, size); err == nil {
+			return at - from, true
+		}
+	}
+	searched = max(0, in.at-from)
+	in.at = from
+	return searched, false
+}
+
+// whole reads a record of this size.
+func (in *reader) whole(base, size int64) (message.Message, error) {
+	p, err := in.bytes(size)
+	if err != nil {
+		return message.Message{}, err
+	}
+	return message.Decode(p, base+in.at)
+}
+
+// strays counts the messages from here on, as far as whole ones follow one another in the file.
+func (in *reader) strays(base int64) (count int64) {
+	for in.at < in.size {
+		head, err := in.bytes(message.BlankBytes)
+		if err != nil {
+			break
+		}
+		kind, size := message.Peek(head)
+		if kind == message.Record {
+			if _, err = in.whole(base, size); err == nil {
+				count++
+			}
+		}
+		if err != nil || kind == message.Nothing || in.at+size > in.size {
+			break
+		}
+		in.at += size
+	}
+	return count
+}
+
+// reader reads a file from its beginning.
+type reader struct {
+	f      host.File
+	size   int64
+	at     int64
+	buffer []byte
+	from   int64
+}
+
+const readAtOnce = 1 << 20
+
+// bytes returns the next n bytes, which are good until the next call.
+func (in *reader) bytes(n int64) ([]byte, error) {
+	if n < 0 || in.at+n > in.size {
+		return nil, message.ErrCorrupt
+	}
+	if off := in.at - in.from; off >= 0 && off+n <= int64(len(in.buffer)) {
+		return in.buffer[off : off+n], nil
+	}
+	length := min(max(n, readAtOnce), in.size-in.at)
+	in.buffer, in.from = slices.Grow(in.buffer[:0], int(length))[:length], in.at
+	if _, err := host.ReadFull(in.f, in.buffer, in.at); err != nil {
+		in.buffer = nil
+		return nil, err
+	}
+	return in.buffer[:n], nil
+}
+
+// blank says whether the head of a record was never written here.
+func (in *reader) blank() bool {
+	p, err := in.bytes(min(message.FixedBytes, in.size-in.at))
+	return err == nil && !slices.ContainsFunc(p, func(b byte) bool { return b != 0 })
+}
