@@ -165,8 +165,7 @@ func DecodeJSON(body []byte, v any) error {
 }
 
 // Await runs f, which waits in the store, in a task of its own. Not over: the service drains. An error: there are too many waits, or
-// the client has left. In both cases leave is called, which has f end soon and give back its slot; nil: f cannot be interrupted, and
-// keeps its slot until its time is over or the store is closed.
+// the client has left. In both cases leave is called, which has f end soon and give back its slot.
 func Await[T any](r *Request, leave func(), f func() (T, error)) (value T, over bool, err error) {
 	s := r.service
 	select {
@@ -185,9 +184,6 @@ func Await[T any](r *Request, leave func(), f func() (T, error)) (value T, over 
 		v, err := f()
 		ended <- result{v, err}
 	})
-	if leave == nil {
-		leave = func() {}
-	}
 	select {
 	case got := <-ended:
 		value, over, err = got.value, true, got.err

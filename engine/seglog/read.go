@@ -3,6 +3,7 @@ package seglog
 import (
 	"time"
 
+	"lakebed/engine/host"
 	"lakebed/engine/seglog/partition"
 )
 
@@ -48,9 +49,18 @@ func (s *Store) Bounds(name string, number int) (first, next Cursor, err error) 
 
 // Await waits until a partition has a message at this cursor, for so long at most, and reports whether it has.
 func (s *Store) Await(name string, number int, c Cursor, patience time.Duration) (there bool, err error) {
+	return s.AwaitIn(nil, name, number, c, patience)
+}
+
+// AwaitIn is Await that ends also when a group stops, as that of NewWait.
+func (s *Store) AwaitIn(g host.Group, name string, number int, c Cursor, patience time.Duration) (there bool, err error) {
 	err = s.with(name, number, func(log *partition.Partition) error {
-		there = log.Await(c, patience)
+		there = log.Await(g, c, patience)
 		return nil
 	})
 	return there, err
 }
+
+// NewWait makes a group for AwaitIn, for callers that have none: its Stop ends one wait, and nothing else. Stopping it once that has
+// returned does no harm.
+func (s *Store) NewWait() host.Group { return s.tasks.New("seglog-wait") }

@@ -457,7 +457,7 @@ func TestRetentionRemovesByTimeAndBySize(t *testing.T) {
 	})
 }
 
-// TestAwaitWakesAtTheMessage and when the time is over, and when the store closes.
+// TestAwaitWakesAtTheMessage and when the time is over, when its group stops, and when the store closes.
 func TestAwaitWakesAtTheMessage(t *testing.T) {
 	b := newBench(t)
 	b.lives(func(h host.Host, s *seglog.Store) error {
@@ -477,8 +477,17 @@ func TestAwaitWakesAtTheMessage(t *testing.T) {
 		if there, err := s.Await(topic, 0, 1, time.Minute); there || err != nil || h.Elapsed()-before < time.Minute {
 			return fmt.Errorf("there: %v after %v: %w", there, h.Elapsed()-before, err)
 		}
+		before = h.Elapsed()
+		left, wait := h.Root().New("left"), s.NewWait()
+		left.Go("leave", func() {
+			h.Root().Sleep(time.Second)
+			wait.Stop()
+		})
+		if there, err := s.AwaitIn(wait, topic, 0, 1, time.Minute); there || err != nil || h.Elapsed()-before > 2*time.Second {
+			return fmt.Errorf("of a client that left: there: %v after %v: %w", there, h.Elapsed()-before, err)
+		}
 		h.Root().New("consumer").Go("consumer", func() {
-			if there, _ := s.Await(topic, 0, 1, 100*time.Hour); there {
+			if there, _ := s.AwaitIn(s.NewWait(), topic, 0, 1, 100*time.Hour); there {
 				t.Error("there is a second message")
 			}
 		})

@@ -7,11 +7,11 @@
 //     not stored at all.
 //   - Every error of the store has a class that its callers branch on: the table in errors.go. ErrOutcomeUnknown goes before all
 //     others that an error may also be.
+//   - A fetch that waits gives its slot back when its client leaves, or the service drains.
 //   - Fetch answers what Read gave, in order and without a gap. Config bounds its size and how long it may wait.
 //
 // # What it does not promise
 //
-//   - A fetch that waits holds back the end of the store by WaitMax at most, if its client has left; the store's Close ends it.
 //   - A time that a producer leaves out is this machine's at that moment, and says nothing about when the line was written.
 //
 // # Bodies of an append

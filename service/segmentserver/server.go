@@ -105,7 +105,10 @@ func (s *server) fetch(r *service.Request) (any, error) {
 	if err != nil || len(batch.Messages) > 0 || patience == 0 {
 		return batch, err
 	}
-	there, over, err := service.Await(r, nil, func() (bool, error) { return s.store.Await(p.topic, p.number, from, patience) })
+	wait := s.store.NewWait() // of this one request: it ends when its client leaves
+	there, over, err := service.Await(r, wait.Stop, func() (bool, error) {
+		return s.store.AwaitIn(wait, p.topic, p.number, from, patience)
+	})
 	if err != nil || over && !there {
 		return batch, classified(err)
 	}

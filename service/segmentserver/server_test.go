@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -259,6 +260,38 @@ func awaitWaits(t *testing.T, s *served, n int) {
 	}
 	_, waits := s.service.Load()
 	t.Fatalf("%d requests wait, not %d", waits, n)
+}
+
+// TestAFetchWhoseClientLeavesGivesItsSlotBack at once, over each kind of connection: whoever closes it without a word must not keep others
+// from waiting.
+func TestAFetchWhoseClientLeavesGivesItsSlotBack(t *testing.T) {
+	const slots = 4
+	s := serve(t, func(_ *seglog.Config, server *segmentserver.Config) { server.Service.WaitsMax = slots })
+	if _, err := s.client(t).CreateTopic(within(t), segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	for network, address := range map[string]string{"tcp": s.address, "unix": s.socket} {
+		var clients []net.Conn
+		for range slots {
+			conn, err := net.Dial(network, address)
+			if err == nil {
+				clients = append(clients, conn)
+				_, err = fmt.Fprintf(conn, "GET /v1/topics/a/partitions/0/messages?cursor=0&wait_ms=20000 HTTP/1.1\r\nHost: a\r\n\r\n")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		awaitWaits(t, s, slots)
+		for _, conn := range clients {
+			_ = conn.Close()
+		}
+		awaitWaits(t, s, 0)
+	}
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("the slots came back after %v", took)
+	}
 }
 
 // TestBoundsOfWaitsAndRequestsRefuseAtOnce: a request beyond them is told so, those within are not hurt, and waiting takes no slot of

@@ -217,7 +217,7 @@ func (p *Partition) publish(s *segment, g *payload, end int64) {
 	s.peak = max(s.peak, s.newest)
 	p.visible = s.next
 	p.unsynced = !p.durable()
-	p.grown.Broadcast()
+	p.wakeWaiting()
 	p.wakeSettler()
 	p.mutex.Unlock()
 	if outOfOrder >= 0 {

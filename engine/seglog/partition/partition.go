@@ -31,7 +31,7 @@ type Partition struct {
 	config Config
 
 	mutex     host.Mutex
-	grown     host.Cond // messages became visible, or none will
+	waiting   []host.Cond // of those that wait until messages become visible, or none will
 	segments  []*segment
 	visible   Cursor // behind the last message that reads show
 	state     state
@@ -82,7 +82,7 @@ func NewMessage(payload []byte) (Message, error) {
 func Open(h host.Host, g host.Group, place Place, config Config) *Partition {
 	p := &Partition{h: h, group: g, place: place, config: config, mutex: h.NewMutex("partition"),
 		tasks: g.New("partition"), syncing: h.NewMutex("partition-sync")}
-	p.grown, p.settled = g.NewCond(p.mutex), p.tasks.NewCond(p.mutex)
+	p.settled = p.tasks.NewCond(p.mutex)
 	segments, err := p.recover()
 	p.install(segments)
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *Partition) install(segments []*segment) {
 	setPeaks(segments)
 	p.visible, p.partial, p.doomed = endOf(segments), false, nil
 	p.state, p.failure, p.commits, p.busySince, p.unsynced = open, nil, nil, 0, false
-	p.grown.Broadcast()
+	p.wakeWaiting()
 	p.wakeSettler()
 }
 
@@ -217,7 +217,7 @@ func (p *Partition) fail(err error) {
 	first := p.state == open
 	if first {
 		p.state, p.failure = failed, err
-		p.grown.Broadcast()
+		p.wakeWaiting()
 		p.settled.Broadcast()
 	} else if p.state == closed && err != ErrClosed && p.failure == nil {
 		p.failure = err // what was under way when it was closed
@@ -345,7 +345,7 @@ func (p *Partition) Stop() {
 	if p.state != closed {
 		p.sound = p.state == open
 		p.state = closed
-		p.grown.Broadcast()
+		p.wakeWaiting()
 		p.settled.Broadcast()
 	}
 	commits := p.commits

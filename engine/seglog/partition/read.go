@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"lakebed/engine/host"
 )
@@ -217,18 +216,4 @@ func (p *Partition) Bounds() (first, next Cursor, err error) {
 		return 0, 0, fmt.Errorf("bounds of partition %s: %w: %w", p.place.Name, ErrUnavailable, p.failure)
 	}
 	return p.firstLocked(), p.visible, nil
-}
-
-// Await waits until there is a message at this cursor, for so long at most. It reports whether there is; not when the
-// partition stops.
-func (p *Partition) Await(c Cursor, patience time.Duration) bool {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	for end := p.h.Elapsed() + patience; c >= p.visible; {
-		left := end - p.h.Elapsed()
-		if p.state == closed || left <= 0 || p.grown.WaitFor(left) != host.Signalled {
-			return c < p.visible
-		}
-	}
-	return true
 }
