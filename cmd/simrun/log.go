@@ -120,7 +120,8 @@ func (a *app) logServeCommand(f *segmentFlags) *cobra.Command {
 under way get their answers, and the store is closed. A second signal kills it, which loses nothing that was acknowledged in the
 modes always and group.
 
-It says where it listens when it does. /openapi.json describes what can be asked.`,
+It takes its addresses first, so that one that is taken is told at once and
+nothing is touched, then opens the store, and then says where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.`,
 		Example: `  simrun log serve --dir /tmp/mstore --listen 127.0.0.1:8080
   simrun log serve --dir /disk0 --dir /disk1 --socket /run/mstore.sock
   simrun log serve --dir a=/disk0 --dir b=/disk1 --listen 127.0.0.1:8080 --sync always`,

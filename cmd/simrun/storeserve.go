@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -104,16 +105,22 @@ type openStore struct {
 	logger  *slog.Logger
 }
 
-// serve opens a store, and serves it on what listen returns until the context ends: then requests under way get their answers,
-// and the store is closed.
-func (o *openStore) serve(ctx context.Context, listen func() ([]net.Listener, error)) error {
-	return oshost.Run(context.WithoutCancel(ctx), oshost.Config{Volumes: o.volumes, Logger: o.logger}, func(h host.Host) error {
+// serve takes what listen returns, opens a store, says so to opened, and serves the store there until the context ends: then requests
+// under way get their answers, and the store is closed. An address that cannot be taken is found out first: a start may take long, and
+// changes what is on disk. Who connects meanwhile waits.
+func (o *openStore) serve(ctx context.Context, listen func() ([]net.Listener, error), opened func() error) error {
+	listeners, err := listen()
+	if err != nil {
+		return err
+	}
+	served := false
+	err = oshost.Run(context.WithoutCancel(ctx), oshost.Config{Volumes: o.volumes, Logger: o.logger}, func(h host.Host) error {
 		s, closeStore, err := o.open(h, o.logger)
 		if err != nil {
 			return err
 		}
-		listeners, err := listen()
-		if err == nil {
+		if err = opened(); err == nil {
+			served = true
 			err = s.Serve(ctx, listeners...)
 		}
 		if errors.Is(err, service.ErrDrainOverdue) {
@@ -123,6 +130,17 @@ func (o *openStore) serve(ctx context.Context, listen func() ([]net.Listener, er
 		s.Join()
 		return err
 	})
+	if !served {
+		err = errors.Join(err, closeAll(listeners))
+	}
+	return err
+}
+
+func closeAll(listeners []net.Listener) (err error) {
+	for _, l := range listeners {
+		err = errors.Join(err, l.Close())
+	}
+	return err
 }
 
 // within serves a store to this process alone, while use runs.
@@ -131,9 +149,9 @@ func (o *openStore) within(ctx context.Context, use func(call.Config) error) err
 	defer stop()
 	pipe, ready, ended := service.NewPipe(), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- o.serve(serving, func() ([]net.Listener, error) {
+		ended <- o.serve(serving, func() ([]net.Listener, error) { return []net.Listener{pipe}, nil }, func() error {
 			close(ready)
-			return []net.Listener{pipe}, nil
+			return nil
 		})
 	}()
 	select {
@@ -265,8 +283,15 @@ func (a *app) serveStore(c *cobra.Command, f *serveFlags, reach *reachFlags, wha
 	if o.logger, err = f.logs.logger(a); err != nil {
 		return err
 	}
+	var told string
 	err = a.live(c, func(ctx context.Context) error {
-		return o.serve(ctx, func() ([]net.Listener, error) { return a.listenFor(f, reach, what) })
+		return o.serve(ctx, func() (listeners []net.Listener, err error) {
+			listeners, told, err = listenFor(f, reach)
+			return listeners, err
+		}, func() error {
+			_, err := fmt.Fprintf(a.out, "serving %s at%s\n", what, told)
+			return err
+		})
 	})
 	if err == nil {
 		fmt.Fprintf(a.out, "stopped %s: every request has its answer, and the store is closed\n", what)
@@ -274,30 +299,37 @@ func (a *app) serveStore(c *cobra.Command, f *serveFlags, reach *reachFlags, wha
 	return err
 }
 
-// listenFor takes the addresses, and says that they are served.
-func (a *app) listenFor(f *serveFlags, reach *reachFlags, what string) (listeners []net.Listener, err error) {
-	told := ""
+// listenFor takes the addresses, and says what they are.
+func listenFor(f *serveFlags, reach *reachFlags) (listeners []net.Listener, told string, err error) {
 	if f.listen != "" {
 		l, err := service.Listen(f.listen)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		listeners = append(listeners, l)
 		told += " http://" + l.Addr().String()
 	}
 	if reach.socket != "" {
-		l, err := service.ListenSocket(reach.socket, f.bounds.SocketMode)
+		l, err := reach.listenSocket(f.bounds.SocketMode)
 		if err != nil {
-			for _, other := range listeners {
-				err = errors.Join(err, other.Close())
-			}
-			return nil, err
+			return nil, "", errors.Join(err, closeAll(listeners))
 		}
 		listeners = append(listeners, l)
 		told += " socket " + reach.socket
 	}
-	_, err = fmt.Fprintf(a.out, "serving %s at%s\n", what, told)
-	return listeners, err
+	return listeners, told, nil
+}
+
+// listenSocket makes the socket, and before that the directory of a new store, if it is to lie in there.
+func (f *reachFlags) listenSocket(mode fs.FileMode) (net.Listener, error) {
+	for i, dir := range f.dirs {
+		if _, path := volumePath(dir, i); filepath.Clean(path) == filepath.Dir(f.socket) {
+			if err := os.Mkdir(path, 0o755); err != nil && !isDirectory(path) {
+				return nil, err
+			}
+		}
+	}
+	return service.ListenSocket(f.socket, mode)
 }
 
 // errorLog holds errors only, for commands that open a store for a moment.
