@@ -233,12 +233,28 @@ takes 2 GiB of the disk; with --file-bytes 67108864 128 MiB. See simrun mq --hel
 				if err != nil {
 					return err
 				}
-				return a.printQueues(f.json, []messages.Topic{made})
+				if err := a.printQueues(f.json, []messages.Topic{made}); err != nil {
+					return err
+				}
+				return f.roomFor(ctx, client, made.Name)
 			})
 		},
 	}
 	c.Flags().Int32Var(&queues, "queues", queues, "how many, at least")
 	return c
+}
+
+// roomFor says if a store that has a new topic takes no message for it: its files are made ahead, and may be larger than the volume.
+func (f *messageFlags) roomFor(ctx context.Context, client *messages.Client, topic string) error {
+	h, err := client.Health(ctx)
+	if err != nil || h.Status == "ok" {
+		return err
+	}
+	what := "make room"
+	if len(f.dirs) > 0 {
+		what = "make room, or want smaller files: --file-bytes"
+	}
+	return fmt.Errorf("topic %s is made, and the store takes no message: %s\n%s", topic, h.Why, what)
 }
 
 func (a *app) mqStatsCommand(f *messageFlags) *cobra.Command {
@@ -267,16 +283,23 @@ func (a *app) mqStatsCommand(f *messageFlags) *cobra.Command {
 func (a *app) mqHealthCommand(f *messageFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "health", Short: "Does the store work?",
-		Long:    `Exit code 0: it does, or its disk is full, which is said. 3: it has stopped after a failure of its disk, or cannot be reached.`,
+		Long: `Exit code 0: it does. 3: its disk is full, so that it takes no message, or it has stopped after a failure of its disk, which is said; or
+it cannot be reached.`,
 		Example: `  simrun mq health --socket /tmp/mq.sock`,
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withMessages(c, f, func(ctx context.Context, client *messages.Client) error {
 				h, err := client.Health(ctx)
-				if err != nil || f.json {
-					return orJSON(a, h, err)
+				switch {
+				case err != nil:
+				case f.json:
+					err = a.printJSON(h)
+				default:
+					_, err = fmt.Fprintln(a.out, h.Status)
 				}
-				_, err = fmt.Fprintln(a.out, h.Status)
+				if err == nil && h.Status != "ok" {
+					err = fmt.Errorf("the store takes no message: %s", h.Why)
+				}
 				return err
 			})
 		},

@@ -156,6 +156,32 @@ func (s *Store) removeFirst() error {
 	return s.index.RemoveBelow(s.log.First(), needed)
 }
 
+// roomPatience is how long Full waits for a file that is being made.
+const roomPatience = 5 * time.Second
+
+// Full is why a message, at least a long one, would be refused now for lack of room, an ErrNoSpace; nil: it would not. It looks at the
+// volume, and at the log file that the longest message would need.
+func (s *Store) Full() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.end()
+	s.mutex.Lock()
+	end, full := s.written+s.config.recordBytesMax()+message.BlankBytes, s.diskFull
+	s.mutex.Unlock()
+	if err := s.log.AwaitFor(end-1, roomPatience); err != nil {
+		return stoppedBy(err)
+	}
+	free, total, err := s.dir.Usage()
+	if err != nil || total <= 0 {
+		return err
+	}
+	if level := s.config.Retention.DiskWarning; full || 1-float64(free)/float64(total) > level {
+		return fmt.Errorf("%d of %d bytes of the volume are free, and messages are refused while more than %.0f %% are used: %w", free, total, 100*level, host.ErrNoSpace)
+	}
+	return nil
+}
+
 // lookAtSpace finds out how full the volume is, and refuses or lets in appends accordingly.
 func (s *Store) lookAtSpace() (pressure, error) {
 	free, total, err := s.dir.Usage()

@@ -134,6 +134,9 @@ func TestAFullDiskHasFilesRemoved(t *testing.T) {
 		if err := b.add("orders", 0); !errors.Is(err, host.ErrNoSpace) || errors.Is(err, commitlog.ErrOutcomeUnknown) {
 			t.Errorf("append to a disk above its warning level: %v", err)
 		}
+		if err := b.store.Full(); !errors.Is(err, host.ErrNoSpace) {
+			t.Errorf("the store says of its room: %v", err)
+		}
 		b.sent["orders/0"]--
 		if err := fill(0.5); err != nil {
 			return err

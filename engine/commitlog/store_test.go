@@ -245,7 +245,8 @@ func TestWhatWasCutOffDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// TestAFullDiskRefusesAndHeals: no append is lost or half stored, and when there is room again, appends go on.
+// TestAFullDiskRefusesAndHeals: no append is lost or half stored, and when there is room again, appends go on. The store says
+// whether there is.
 func TestAFullDiskRefusesAndHeals(t *testing.T) {
 	for _, preallocation := range []series.Preallocation{series.Fallocated, series.ZeroFilled, series.Recycled} {
 		config := smallConfig(commitlog.FlushGroup)
@@ -272,12 +273,15 @@ func TestAFullDiskRefusesAndHeals(t *testing.T) {
 			if !errors.Is(refused, host.ErrNoSpace) || errors.Is(refused, commitlog.ErrOutcomeUnknown) {
 				t.Errorf("%s: the full disk refused with %v", preallocation, refused)
 			}
+			if full := b.store.Full(); !errors.Is(full, host.ErrNoSpace) {
+				t.Errorf("%s: the store that refused says of its room: %v", preallocation, full)
+			}
 			b.h.Root().Sleep(time.Second)
 			if err := errors.Join(b.store.Failed(), dir.Remove("ballast")); err != nil {
 				return err
 			}
 			b.h.Root().Sleep(time.Second)
-			return errors.Join(b.addAll(50), b.mustHold(true))
+			return errors.Join(b.store.Full(), b.addAll(50), b.mustHold(true))
 		}, func() error { return b.mustHold(true) })
 	}
 }

@@ -100,4 +100,5 @@ type Stats struct {
 // Health says whether the store takes appends.
 type Health struct {
 	Status string `json:"status" doc:"ok, or full: appends are refused until there is room"`
+	Why    string `json:"why,omitempty" doc:"What there is no room for"`
 }

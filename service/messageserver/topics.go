@@ -1,8 +1,10 @@
 package messageserver
 
 import (
+	"errors"
 	"fmt"
 
+	"lakebed/engine/host"
 	"lakebed/service"
 	"lakebed/service/messages"
 	"lakebed/service/wire"
@@ -68,8 +70,11 @@ func (s *server) health(*service.Request) (any, error) {
 	if err := s.store.Failed(); err != nil {
 		return nil, wire.NewProblem(wire.Failed, err)
 	}
-	if s.store.Stats().DiskFull {
-		return messages.Health{Status: "full"}, nil
+	switch err := s.store.Full(); {
+	case errors.Is(err, host.ErrNoSpace):
+		return messages.Health{Status: "full", Why: err.Error()}, nil
+	case err != nil:
+		return nil, classified(err)
 	}
 	return messages.Health{Status: "ok"}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lakebed/engine/host"
 )
@@ -51,6 +52,26 @@ func (s *Series) Await(off int64) error {
 		if !s.changed.Wait() {
 			return host.ErrStopping
 		}
+	}
+	return nil
+}
+
+// AwaitFor is Await that gives up after so long, without a reason.
+func (s *Series) AwaitFor(off int64, patience time.Duration) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.want(off)
+	for end := s.h.Elapsed() + patience; off >= s.limit() && s.refused == nil; {
+		left := end - s.h.Elapsed()
+		if left <= 0 || s.changed.WaitFor(left) == host.TimedOut {
+			return nil
+		}
+		if s.tasks.Stopping() {
+			return host.ErrStopping
+		}
+	}
+	if off >= s.limit() {
+		return s.refused
 	}
 	return nil
 }
