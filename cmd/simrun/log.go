@@ -26,10 +26,11 @@ type segmentFlags struct {
 	reachFlags
 	sync         string
 	segmentBytes int64
+	freeBytes    int64
 }
 
 func (a *app) logCommand() *cobra.Command {
-	f := segmentFlags{reachFlags: reachFlags{sort: segmentLog, other: messageLog, settings: []string{"sync", "segment-bytes"}}}
+	f := segmentFlags{reachFlags: reachFlags{sort: segmentLog, other: messageLog, settings: []string{"sync", "segment-bytes", "free-bytes"}}}
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Serve a segment log over HTTP or a unix socket, and append to it, fetch and tail",
@@ -61,6 +62,7 @@ it, or cannot be reached. With --json an error is one JSON object on standard er
 	flags := c.PersistentFlags()
 	flags.StringVar(&f.sync, "sync", string(partition.SyncGroup), "with --dir: when appends are acknowledged: always, group, interval or never")
 	flags.Int64Var(&f.segmentBytes, "segment-bytes", partition.DefaultConfig().SegmentBytes, "with --dir: longest log of a segment")
+	flags.Int64Var(&f.freeBytes, "free-bytes", seglog.DefaultConfig().FreeBytesMin, "with --dir: a directory with less free space is full: it is read, and takes no appends")
 	c.AddCommand(a.logServeCommand(&f), a.logTopicsCommand(&f), a.logCreateCommand(&f), a.logAlterCommand(&f), a.logAppendCommand(&f),
 		a.logFetchCommand(&f), a.logTailCommand(&f), a.logSeekCommand(&f), a.logStatsCommand(&f), a.logHealthCommand(&f))
 	return c
@@ -70,6 +72,7 @@ it, or cannot be reached. With --json an error is one JSON object on standard er
 func (f *segmentFlags) store(bounds service.Config, logger *slog.Logger) (*openStore, error) {
 	config, server := seglog.DefaultConfig(), segmentserver.DefaultConfig()
 	config.Partition.Sync, config.Partition.SegmentBytes = partition.SyncMode(f.sync), f.segmentBytes
+	config.FreeBytesMin = f.freeBytes
 	o := &openStore{volumes: map[string]string{}, logger: logger}
 	config.Volumes = nil
 	for i, dir := range f.dirs {
@@ -121,10 +124,14 @@ under way get their answers, and the store is closed. A second signal kills it, 
 modes always and group.
 
 It takes its addresses first, so that one that is taken is told at once and
-nothing is touched, then opens the store, and then says where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.`,
+nothing is touched, then opens the store, and then says where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.
+
+A directory on a volume with less than --free-bytes of room takes no appends until there is more, so that what must be written for
+those before them, and by others, still fits; 0 leaves nothing free.`,
 		Example: `  simrun log serve --dir /tmp/mstore --listen 127.0.0.1:8080
   simrun log serve --dir /disk0 --dir /disk1 --socket /run/mstore.sock
-  simrun log serve --dir a=/disk0 --dir b=/disk1 --listen 127.0.0.1:8080 --sync always`,
+  simrun log serve --dir a=/disk0 --dir b=/disk1 --listen 127.0.0.1:8080 --sync always
+  simrun log serve --dir /tmp/mstore --listen 127.0.0.1:8080 --free-bytes 1073741824`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.serveStore(c, &serve, &f.reachFlags, "segment log", func() (*openStore, error) {

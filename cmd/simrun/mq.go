@@ -271,6 +271,9 @@ func (a *app) mqStatsCommand(f *messageFlags) *cobra.Command {
 				}
 				table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 				fmt.Fprintf(table, "log\tbytes %d to %d, synced to %d, dispatched to %d\n", s.First, s.Written, s.Synced, s.Dispatched)
+				if s.Cut > 0 {
+					fmt.Fprintf(table, "cut\t%d bytes at its end, which the start found damaged\n", s.Cut)
+				}
 				fmt.Fprintf(table, "topics\t%d, with %d queues, %d of their files open\n", s.Topics, s.Queues, s.OpenQueueFiles)
 				fmt.Fprintf(table, "flush\t%s; disk full: %v\n", s.Flush, s.DiskFull)
 				fmt.Fprintf(table, "requests\t%d under way, %d wait\n", s.Requests, s.Waits)

@@ -92,6 +92,7 @@ type Stats struct {
 	Topics         int    `json:"topics"`
 	Queues         int    `json:"queues"`
 	OpenQueueFiles int    `json:"open_queue_files"`
+	Cut            int64  `json:"cut" doc:"Bytes that the last start has cut off the log, since they were no whole records"`
 	DiskFull       bool   `json:"disk_full" doc:"Appends are refused"`
 	Requests       int    `json:"requests" doc:"Under way"`
 	Waits          int    `json:"waits" doc:"Pulls that wait for messages"`

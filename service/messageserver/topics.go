@@ -60,7 +60,7 @@ func (s *server) stats(*service.Request) (any, error) {
 	told := s.store.Stats()
 	answer := messages.Stats{
 		Flush: s.config.Flush, First: told.First, Written: told.Written, Synced: told.Synced, Confirmed: told.Confirmed, Dispatched: told.Dispatched,
-		Topics: told.Topics, Queues: told.Queues, OpenQueueFiles: told.OpenQueueFiles, DiskFull: told.DiskFull,
+		Topics: told.Topics, Queues: told.Queues, OpenQueueFiles: told.OpenQueueFiles, Cut: told.Cut, DiskFull: told.DiskFull,
 	}
 	answer.Requests, answer.Waits = s.service.Load()
 	return answer, nil
