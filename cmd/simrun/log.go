@@ -123,8 +123,8 @@ func (a *app) logServeCommand(f *segmentFlags) *cobra.Command {
 under way get their answers, and the store is closed. A second signal kills it, which loses nothing that was acknowledged in the
 modes always and group.
 
-It takes its addresses first, so that one that is taken is told at once and
-nothing is touched, then opens the store, and then says where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.
+It takes its addresses first, so that one that is taken is told at once and nothing is touched, then opens the store, and then says
+where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.
 
 A directory on a volume with less than --free-bytes of room takes no appends until there is more, so that what must be written for
 those before them, and by others, still fits; 0 leaves nothing free.`,

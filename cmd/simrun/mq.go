@@ -157,8 +157,10 @@ way get their answers, and the store is closed. A second signal kills it, which 
 always and group.
 
 A store whose disk fails stops taking messages, says so in /v1/health, and goes on answering what it can read, until it is started
-again. A new store takes 2 GiB of the disk; smaller: --file-bytes, --preallocate sparse (see simrun mq --help). It takes its addresses first, so that one that is taken is told at once and
-nothing is touched, then opens the store, and then says where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.`,
+again. A new store takes 2 GiB of the disk; smaller: --file-bytes, --preallocate sparse (see simrun mq --help).
+
+It takes its addresses first, so that one that is taken is told at once and nothing is touched, then opens the store, and then says
+where it listens; who connects meanwhile waits. /openapi.json describes what can be asked.`,
 		Example: `  simrun mq serve --dir /tmp/mq --listen 127.0.0.1:8081
   simrun mq serve --dir /tmp/mq --file-bytes 67108864 --socket /tmp/mq.sock --flush always`,
 		Args: noArguments,
