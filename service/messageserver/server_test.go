@@ -253,6 +253,34 @@ func TestAWaitingPullIsWoken(t *testing.T) {
 	consumers.Wait()
 }
 
+// TestAStoreWithoutRoomForItsNextFileSaysWhy: its health is full as soon as a long message is refused, and ok when there is room again.
+func TestAStoreWithoutRoomForItsNextFileSaysWhy(t *testing.T) {
+	s := serve(t, nil)
+	ctx, c := within(t), s.client(t)
+	if _, err := c.CreateTopic(ctx, messages.NewTopic{Name: "a", Queues: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := c.Health(ctx); err != nil || h.Status != "ok" || h.Why != "" {
+		t.Errorf("%+v, %v", h, err)
+	}
+	s.full.Store(true)
+	body, refused := wire.Bytes(strings.Repeat("x", 900<<10)), error(nil)
+	for n := 0; n < 20 && refused == nil; n++ { // the next file may have been made already
+		_, refused = c.Append(ctx, "a", 0, messages.NewMessage{Body: body})
+	}
+	if h, err := c.Health(ctx); !errors.Is(refused, wire.NoSpace) || err != nil || h.Status != "full" || !strings.Contains(h.Why, "prepare log file") {
+		t.Errorf("refused with %v: %+v, %v", refused, h, err)
+	}
+	s.full.Store(false)
+	for range 2000 {
+		if h, err := c.Health(ctx); err == nil && h.Status == "ok" {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("it does not take messages again")
+}
+
 // TestAPullWhoseClientLeavesGivesItsSlotBack at once, over each kind of connection: whoever closes it without a word must not keep others
 // from waiting.
 func TestAPullWhoseClientLeavesGivesItsSlotBack(t *testing.T) {

@@ -27,6 +27,7 @@ type served struct {
 	socket   string
 	pipe     *service.Pipe
 	syncFail *atomic.Bool // syncs of the store fail from now on
+	full     *atomic.Bool // no log file can be made from now on
 	stop     func() error
 }
 
@@ -67,8 +68,8 @@ func serve(t *testing.T, change func(*messageserver.Config)) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &served{socket: filepath.Join(dir, "s"), pipe: service.NewPipe(), syncFail: &atomic.Bool{}}
-	if s.store, err = commitlog.Open(&failing{h, s.syncFail}, h.Root(), store); err != nil {
+	s := &served{socket: filepath.Join(dir, "s"), pipe: service.NewPipe(), syncFail: &atomic.Bool{}, full: &atomic.Bool{}}
+	if s.store, err = commitlog.Open(&failing{h, s.syncFail, s.full}, h.Root(), store); err != nil {
 		t.Fatal(err)
 	}
 	if s.service, err = messageserver.New(s.store, server); err != nil {
@@ -114,36 +115,47 @@ func serve(t *testing.T, change func(*messageserver.Config)) *served {
 type failing struct {
 	host.Host
 	fail *atomic.Bool
+	full *atomic.Bool
 }
 
 func (f *failing) Disk(volume string) (host.Dir, error) {
 	d, err := f.Host.Disk(volume)
-	return &failingDir{d, f.fail}, err
+	return &failingDir{d, f.fail, f.full}, err
 }
 
 type failingDir struct {
 	host.Dir
 	fail *atomic.Bool
+	full *atomic.Bool
 }
 
 func (d *failingDir) Sub(name string) (host.Dir, error) {
 	sub, err := d.Dir.Sub(name)
-	return &failingDir{sub, d.fail}, err
+	return &failingDir{sub, d.fail, d.full}, err
 }
 
 func (d *failingDir) Create(name string) (host.File, error) {
 	f, err := d.Dir.Create(name)
-	return &failingFile{f, d.fail}, err
+	return &failingFile{f, d.fail, d.full}, err
 }
 
 func (d *failingDir) Open(name string) (host.File, error) {
 	f, err := d.Dir.Open(name)
-	return &failingFile{f, d.fail}, err
+	return &failingFile{f, d.fail, d.full}, err
 }
 
 type failingFile struct {
 	host.File
 	fail *atomic.Bool
+	full *atomic.Bool
+}
+
+// Allocate has no room when told to.
+func (f *failingFile) Allocate(offset, length int64) error {
+	if f.full.Load() {
+		return host.ErrNoSpace
+	}
+	return f.File.Allocate(offset, length)
 }
 
 func (f *failingFile) Sync() error {
