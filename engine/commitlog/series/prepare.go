@@ -165,10 +165,13 @@ func (s *Series) finish(f *file, fresh string, err error) (*file, error) {
 
 // fill brings a file that ends at from to full size.
 func (s *Series) fill(f host.File, from int64) error {
-	switch s.config.Preallocation {
-	case Sparse:
+	if s.config.Preallocation == Sparse {
 		return f.Truncate(s.config.FileBytes)
-	case Fallocated:
+	}
+	if err := s.roomFor(s.config.FileBytes - from); err != nil {
+		return err
+	}
+	if s.config.Preallocation == Fallocated {
 		return f.Allocate(from, s.config.FileBytes-from)
 	}
 	zeros := make([]byte, fillPages*pageBytes)
@@ -181,6 +184,16 @@ func (s *Series) fill(f host.File, from int64) error {
 		at += n
 	}
 	return nil
+}
+
+// roomFor refuses a file that the volume has no room for. Tried, it would take all the space that there is before it fails, and that again
+// with each attempt, while others on the volume need some. Whoever takes the space meanwhile is found out by the attempt.
+func (s *Series) roomFor(bytes int64) error {
+	free, _, err := s.dir.Usage()
+	if err == nil && free < bytes {
+		return fmt.Errorf("%d bytes of the volume are free, %d are needed: %w", free, bytes, host.ErrNoSpace)
+	}
+	return nil // how much is free may be unknown
 }
 
 // recycle prepares a spare as the file that begins at base. Nil without an error: it is of no use. The old name is gone for
