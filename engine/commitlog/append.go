@@ -24,14 +24,14 @@ type Placed struct {
 // Append stores a message and returns when it is as safe as the flush mode says. Queue offset, physical offset and store
 // timestamp of m are the store's to give; m and what it points at may be used again when Append has returned.
 func (s *Store) Append(m message.Message) (Placed, error) {
-	if err := s.begin(); err != nil {
+	if err := s.check(&m); err != nil {
 		return Placed{}, err
 	}
-	defer s.end()
-	q, err := s.target(&m)
+	q, err := s.admit(&m)
 	if err != nil {
 		return Placed{}, err
 	}
+	defer s.end()
 	placed, ticket, err := s.place(q, &m, message.RestOf(&m))
 	if err != nil {
 		return Placed{}, err
@@ -47,55 +47,89 @@ func (s *Store) Append(m message.Message) (Placed, error) {
 	return placed, nil
 }
 
-// target checks a message and returns the queue it goes to.
-func (s *Store) target(m *message.Message) (*queue, error) {
-	name := string(m.Topic)
+// admit lets an append in and returns the queue it goes to. Unless it fails, the caller calls end. For a topic that exists it
+// takes the lock once.
+func (s *Store) admit(m *message.Message) (q *queue, err error) {
+	s.mutex.Lock()
+	if s.closing {
+		s.mutex.Unlock()
+		return nil, ErrStopped
+	}
+	s.users++
+	t := s.topics[string(m.Topic)]
+	if t == nil {
+		s.mutex.Unlock()
+		if t, err = s.autoCreate(string(m.Topic)); err != nil {
+			s.end()
+			return nil, err
+		}
+		s.mutex.Lock()
+	}
+	q, err = t.choose(m)
+	full := s.diskFull
+	s.mutex.Unlock()
+	if err == nil && full {
+		err = s.refusal(q)
+	}
+	if err != nil {
+		s.end()
+		return nil, err
+	}
+	return q, nil
+}
+
+// check looks at all of a message but its topic's name.
+func (s *Store) check(m *message.Message) error {
+	if len(m.Body) > s.config.BodyBytesMax {
+		return fmt.Errorf("body of %d bytes, more than %d: %w", len(m.Body), s.config.BodyBytesMax, ErrIllegal)
+	}
+	if len(m.Properties) > s.config.PropertiesMax {
+		return fmt.Errorf("properties of %d bytes, more than %d: %w", len(m.Properties), s.config.PropertiesMax, ErrIllegal)
+	}
+	return m.Check()
+}
+
+// autoCreate makes a topic that is named by a message for the first time.
+func (s *Store) autoCreate(name string) (*topic, error) {
 	if err := checkTopic(name); err != nil {
 		return nil, err
 	}
-	if len(m.Body) > s.config.BodyBytesMax {
-		return nil, fmt.Errorf("body of %d bytes, more than %d: %w", len(m.Body), s.config.BodyBytesMax, ErrIllegal)
+	if !s.config.AutoCreateTopic {
+		return nil, fmt.Errorf("append to topic %s: %w", name, ErrNoQueue)
 	}
-	if len(m.Properties) > s.config.PropertiesMax {
-		return nil, fmt.Errorf("properties of %d bytes, more than %d: %w", len(m.Properties), s.config.PropertiesMax, ErrIllegal)
-	}
-	if err := m.Check(); err != nil {
-		return nil, err
-	}
-	t := s.find(name)
-	if t == nil {
-		if !s.config.AutoCreateTopic {
-			return nil, fmt.Errorf("append to topic %s: %w", name, ErrNoQueue)
-		}
-		var err error
-		if t, err = s.ensure(name, s.config.QueuesPerTopic); err != nil {
-			return nil, err
-		}
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	return s.ensure(name, s.config.QueuesPerTopic)
+}
+
+// choose returns the queue that a message names, or with AnyQueue the next in turn, which the message then names. The store's
+// mutex is held.
+func (t *topic) choose(m *message.Message) (*queue, error) {
 	if m.Queue == AnyQueue {
 		t.turn = (t.turn + 1) % len(t.queues)
 		m.Queue = int32(t.turn)
 	}
 	if m.Queue < 0 || int(m.Queue) >= len(t.queues) {
-		return nil, fmt.Errorf("append to queue %d of topic %s, which has %d: %w", m.Queue, name, len(t.queues), ErrNoQueue)
+		return nil, fmt.Errorf("append to queue %d of topic %s, which has %d: %w", m.Queue, t.name, len(t.queues), ErrNoQueue)
 	}
 	return t.queues[m.Queue], nil
+}
+
+// refusal says that the disk is too full for an append.
+func (s *Store) refusal(q *queue) error {
+	s.h.Probe().Mark(host.Event{Name: PointRefused})
+	return fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
 }
 
 // place puts the message into the open group, and commits that if nobody else is there. Of its checksum, rest was computed
 // before. After an error it is not stored.
 func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed Placed, ticket commit.Ticket, err error) {
 	for {
-		if s.isFull() {
-			s.h.Probe().Mark(host.Event{Name: PointRefused})
-			return placed, ticket, fmt.Errorf("append to %v: the disk is fuller than its warning level: %w", q, host.ErrNoSpace)
-		}
 		g, ok := s.commits.Enter()
 		if !ok { // others have filled it, or it has failed
 			if err := s.commits.AwaitRoom(); err != nil {
 				return placed, ticket, err
+			}
+			if s.isFull() {
+				return placed, ticket, s.refusal(q)
 			}
 			continue
 		}
@@ -115,6 +149,9 @@ func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed P
 				s.wantRoom()
 			}
 			return placed, ticket, fmt.Errorf("append to %v: %w", q, stoppedBy(err))
+		}
+		if s.isFull() {
+			return placed, ticket, s.refusal(q)
 		}
 	}
 }
@@ -141,7 +178,10 @@ func (s *Store) room(size int64) (at int64, ok bool) {
 	if end := s.log.FileEnd(at); early || at+size+message.BlankBytes > end {
 		at = end
 	}
-	return at, s.log.Has(at)
+	if at >= s.there && s.log.Has(at) {
+		s.there = s.log.FileEnd(at)
+	}
+	return at, at < s.there
 }
 
 // encode appends the record to the group, behind a blank if it begins a new file. The open group's lock is held: store

@@ -65,9 +65,13 @@ func (s *Store) holdsFiles() bool {
 // awaitCheckpoint holds back a group that would have a start read more of the log than it may. It does not while a full disk refuses
 // checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks.
 func (s *Store) awaitCheckpoint(end int64) {
+	if end <= s.unhindered {
+		return
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	most := max(s.config.UncheckedBytesMax, s.config.CheckpointBytes)
+	defer func() { s.unhindered = s.checkpointed + most }() // checkpoints never go back
 	for waits := false; s.failed == nil && !s.starved && end-s.checkpointed > most && s.checkpointed < s.confirmed; waits = true {
 		if !waits {
 			s.h.Probe().Mark(host.Event{Name: PointUnchecked, A: end, B: s.checkpointed})

@@ -64,17 +64,17 @@ func (s *Store) commit(g *group) error {
 		if i+1 < len(g.runs) {
 			to = g.runs[i+1].from
 		}
-		if err := s.log.WriteAt(g.bytes[r.from:to], r.physical); err != nil {
+		if err := s.writer.WriteAt(g.bytes[r.from:to], r.physical); err != nil {
 			return fmt.Errorf("%w: %w", ErrFailed, err)
 		}
 	}
-	s.mutex.Lock()
-	s.written = g.end
-	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointWritten, A: g.end, B: int64(len(g.bytes))})
 	if !s.config.Flush.synced() {
 		return nil
 	}
+	s.mutex.Lock()
+	s.written = g.end
+	s.mutex.Unlock()
 	s.zeroAhead(g)
 	if err := s.syncLog(g.end); err != nil {
 		return fmt.Errorf("%w: %w", ErrFailed, err)
@@ -98,7 +98,7 @@ func (s *Store) zeroAhead(g *group) {
 	s.zeroed = to // also if it fails: the next attempt is at the next blocks
 	for at := from; at < to; {
 		n := min(to-at, int64(len(s.zeros)))
-		if err := s.log.WriteAt(s.zeros[:n], at); err != nil {
+		if err := s.writer.WriteAt(s.zeros[:n], at); err != nil {
 			s.h.Log(host.Warn, "cannot write zeros ahead; syncs take longer", host.F("error", err))
 			return
 		}
@@ -118,6 +118,7 @@ func (s *Store) settle(g *group, err error) {
 		s.fail(err)
 	} else {
 		s.mutex.Lock()
+		s.written = max(s.written, g.end) // in the synced modes the next group may be written
 		s.confirmed, s.lastStored = g.end, g.stored
 		if !s.resting || s.urgent() {
 			s.confirm.Broadcast()

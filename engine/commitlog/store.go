@@ -56,11 +56,14 @@ type Store struct {
 
 	// Guarded by the lock of the open group, between Enter and Leave.
 	tail   int64 // where the next record goes
+	there  int64 // behind the last file that is known to be there
 	stored int64 // store timestamp of the last one, ms
 
 	// Used by whoever has the turn to commit.
-	zeroed int64  // behind the zeros that were written ahead
-	zeros  []byte // some
+	writer     *series.Writer
+	zeroed     int64  // behind the zeros that were written ahead
+	zeros      []byte // some
+	unhindered int64  // groups that end here or before need not wait for a checkpoint
 
 	syncing    host.Mutex // held during a sync of the log
 	syncFailed error      // guarded by syncing
@@ -161,6 +164,7 @@ func classified(err error) error {
 
 func (s *Store) start(g host.Group) {
 	s.log.Start(g, s.tail)
+	s.writer = s.log.Writer()
 	s.zeros = make([]byte, min(s.config.ZeroAheadBytes, zerosAtOnce))
 	limit, wait := s.config.GroupBytesMax, s.config.GroupWait
 	if s.config.Flush == FlushAlways {
@@ -307,6 +311,9 @@ func (s *Store) awaitUsers() {
 // closeFiles closes what is open and gives the directory back.
 func (s *Store) closeFiles() error {
 	var failed error
+	if s.writer != nil {
+		s.writer.Close()
+	}
 	if s.log != nil {
 		failed = errors.Join(failed, s.log.Close())
 	}

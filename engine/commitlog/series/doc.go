@@ -8,7 +8,7 @@
 //   - RemoveFirst and Cut leave no gap, whenever a crash comes: one name is gone for good before the next one goes.
 //   - Cut ends the range for good: bytes behind the cut cannot come back, after whatever crash (rocketmq#10666: a cut that
 //     only moved a position in memory let old records return).
-//   - A file is not closed under a task that reads or writes it, or to which it is lent. Files that are mapped for those are at
+//   - A file is not closed under a task that reads or writes it, under a Writer that wrote to it last, or to which it is lent. Files that are mapped for those are at
 //     most Config.MappedFilesMax, and keep their size while they are: a mapping has no page behind the end.
 //
 // # What it does not promise
