@@ -133,8 +133,8 @@ func (s *Store) place(q *queue, m *message.Message, rest message.Rest) (placed P
 			}
 			continue
 		}
-		if len(g.runs) == 0 {
-			s.tail = s.padded(s.tail) // the group before ends with a blank
+		if len(g.runs) == 0 && s.blank {
+			s.tail = s.padded(s.tail)
 		}
 		at, fits := s.room(int64(m.Size()))
 		if fits {
@@ -206,6 +206,10 @@ func (s *Store) encode(g *group, q *queue, m *message.Message, rest message.Rest
 	g.bytes = message.AppendWith(g.bytes, m, rest)
 	s.tail = at + int64(m.Size())
 	g.end, g.stored = s.tail, s.stored
+	// What no sync follows at once need not fill its sector: it is sealed when a checkpoint is to count it. A group that is full
+	// cannot be entered for that.
+	g.blank = g.blank || s.config.Flush != FlushNever || int64(len(g.bytes)) >= s.config.GroupBytesMax
+	s.blank = g.blank
 	return Placed{Queue: q.id, QueueOffset: m.QueueOffset, Physical: at, Stored: s.stored}
 }
 

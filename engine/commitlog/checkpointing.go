@@ -63,7 +63,8 @@ func (s *Store) holdsFiles() bool {
 }
 
 // awaitCheckpoint holds back a group that would have a start read more of the log than it may. It does not while a full disk refuses
-// checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks.
+// checkpoints: then appends go on as long as there are files for them. Nor does it if nothing lies before the group that a checkpoint lacks,
+// or while a checkpoint waits for the blank that ends this group or the next one (seal).
 func (s *Store) awaitCheckpoint(end int64) {
 	if end <= s.unhindered {
 		return
@@ -72,7 +73,7 @@ func (s *Store) awaitCheckpoint(end int64) {
 	defer s.mutex.Unlock()
 	most := max(s.config.UncheckedBytesMax, s.config.CheckpointBytes)
 	defer func() { s.unhindered = s.checkpointed + most }() // checkpoints never go back
-	for waits := false; s.failed == nil && !s.starved && end-s.checkpointed > most && s.checkpointed < s.confirmed; waits = true {
+	for waits := false; s.failed == nil && !s.starved && !s.sealing && end-s.checkpointed > most && s.checkpointed < s.confirmed; waits = true {
 		if !waits {
 			s.h.Probe().Mark(host.Event{Name: PointUnchecked, A: end, B: s.checkpointed})
 		}
@@ -127,11 +128,14 @@ func (s *Store) checkpoint(clean bool) error {
 			return fmt.Errorf("key index: %w", err)
 		}
 	}
+	to, err := s.seal() // the units of a batch under way are flushed, too
+	if err != nil {
+		return err
+	}
 	s.mutex.Lock()
-	confirmed := s.confirmed // the units of a batch under way are flushed, too
 	c.stored = s.lastStored
 	s.mutex.Unlock()
-	if err := s.syncLog(confirmed); err != nil {
+	if err := s.syncLog(to); err != nil {
 		return err
 	}
 	s.mutex.Lock()

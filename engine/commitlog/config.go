@@ -66,7 +66,7 @@ type Config struct {
 	FlushInterval   time.Duration // flushIntervalCommitLog
 	GroupBytesMax   int64         // bound on what one sync makes durable, soft by one message
 	GroupWait       time.Duration // how long a smaller group waits for more messages; not in mode always. Above zero a task commits
-	SectorBytes     int64         // a group begins at a multiple of it: what the device may spoil when a write is torn; 1: anywhere
+	SectorBytes     int64         // a group begins at a multiple of it: what the device may spoil when a write is torn; 1: anywhere. In mode never only the first behind a checkpoint does
 	BodyBytesMax    int           // maxMessageSize
 	PropertiesMax   int           // bytes of a message's properties, at most message.PropertiesMax
 	QueuesPerTopic  int32         // defaultTopicQueueNums, of a topic that is made by its first message

@@ -80,6 +80,7 @@ func (s *Store) awaitConfirmed(at int64) (limit int64, ok bool) {
 func (s *Store) dispatchBatch(w *walker) error {
 	from, units := w.at, int64(0)
 	var touched []*queue
+	var last *queue
 	for w.at < w.limit && w.at-from < int64(s.config.DispatchBytes) {
 		m, err := w.next()
 		if err == errWalked {
@@ -91,12 +92,12 @@ func (s *Store) dispatchBatch(w *walker) error {
 		if err != nil {
 			return err
 		}
-		q, err := s.enqueue(&m)
+		q, err := s.enqueue(&m, last)
 		if err != nil {
 			return err
 		}
-		if q != nil && (len(touched) == 0 || touched[len(touched)-1] != q) {
-			touched = append(touched, q)
+		if q != nil && q != last {
+			touched, last = append(touched, q), q
 		}
 		units++
 		if s.h.Probe().Perhaps(PointDispatchLess) {
@@ -121,15 +122,19 @@ func (s *Store) dispatchBatch(w *walker) error {
 	return nil
 }
 
-// enqueue makes the unit of a message, and its entries in the key index. Nil: it belongs into no queue.
-func (s *Store) enqueue(m *message.Message) (*queue, error) {
+// enqueue makes the unit of a message, and its entries in the key index. Nil: it belongs into no queue. Messages often follow
+// others of their queue: last is that of the one before, or nil.
+func (s *Store) enqueue(m *message.Message, last *queue) (*queue, error) {
 	if s.index != nil {
 		s.index.Add(m)
 	}
 	if !m.InQueue() {
 		return nil, nil
 	}
-	q := s.findQueue(string(m.Topic), m.Queue)
+	q := last
+	if q == nil || q.id != m.Queue || q.topic.name != string(m.Topic) {
+		q = s.findQueue(string(m.Topic), m.Queue)
+	}
 	if q == nil {
 		return nil, fmt.Errorf("message at %d is of queue %d of topic %s: %w", m.PhysicalOffset, m.Queue, m.Topic, ErrNoQueue)
 	}

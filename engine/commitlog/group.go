@@ -14,6 +14,7 @@ type group struct {
 	runs   []run
 	end    int64 // of the log, behind the group
 	stored int64 // store timestamp of its last record
+	blank  bool  // it ends with a blank, at the end of a sector
 }
 
 // run is a part of a group's bytes that lies together in one file.
@@ -34,10 +35,10 @@ func (g *group) reset() {
 	if cap(g.bytes) > keptGroupBytes {
 		g.bytes = nil
 	}
-	g.bytes, g.runs = g.bytes[:0], g.runs[:0]
+	g.bytes, g.runs, g.blank = g.bytes[:0], g.runs[:0], false
 }
 
-// padded is where the group behind one that ends at end begins. Between them lies a blank: a write that is torn may spoil the
+// padded is where the group behind one that ends at end begins, if a blank lies between them: a write that is torn may spoil the
 // whole of a sector, so none may touch a sector in which durable bytes lie.
 func (s *Store) padded(end int64) int64 {
 	if end%s.config.SectorBytes == 0 {
@@ -47,9 +48,9 @@ func (s *Store) padded(end int64) int64 {
 	return behind + (s.config.SectorBytes-behind%s.config.SectorBytes)%s.config.SectorBytes
 }
 
-// pad ends a group with the blank that leads to the next one.
+// pad ends a group with the blank that leads to the next one, if it has one.
 func (s *Store) pad(g *group) {
-	if to := s.padded(g.end); to != g.end {
+	if to := s.padded(g.end); g.blank && to != g.end {
 		g.bytes = message.AppendBlank(g.bytes, to-g.end)
 		g.end = to
 	}
@@ -63,6 +64,9 @@ func (s *Store) commit(g *group) error {
 		to := len(g.bytes)
 		if i+1 < len(g.runs) {
 			to = g.runs[i+1].from
+		}
+		if r.from == to {
+			continue // nobody has joined behind a blank
 		}
 		if err := s.writer.WriteAt(g.bytes[r.from:to], r.physical); err != nil {
 			return fmt.Errorf("%w: %w", ErrFailed, err)
@@ -120,6 +124,12 @@ func (s *Store) settle(g *group, err error) {
 		s.mutex.Lock()
 		s.written = max(s.written, g.end) // in the synced modes the next group may be written
 		s.confirmed, s.lastStored = g.end, g.stored
+		if g.end%s.config.SectorBytes == 0 {
+			s.sealed = g.end
+		}
+		if s.sealing {
+			s.moved.Broadcast()
+		}
 		if !s.resting || s.urgent() {
 			s.confirm.Broadcast()
 		}

@@ -45,7 +45,7 @@ func (s *Store) recover() error {
 		}
 	}
 	s.tail, s.stored = end, max(s.stored, c.stored)
-	s.written, s.synced, s.confirmed, s.dispatched, s.lastStored = end, end, end, end, s.stored
+	s.written, s.synced, s.confirmed, s.sealed, s.dispatched, s.lastStored = end, end, end, end, end, s.stored
 	s.h.Probe().Mark(host.Event{Name: PointRecovered, A: end, B: end - from})
 	// Not clean: from now on the log may be longer than it says. Twice, so that both slots say the same: retention may go by them, and
 	// whichever goes bad, the next start is as short.
@@ -185,7 +185,7 @@ func (s *Store) flushUnits() error {
 func (s *Store) replayed(m *message.Message) error {
 	s.stored = max(s.stored, m.StoreTimestamp)
 	if !m.InQueue() {
-		_, err := s.enqueue(m)
+		_, err := s.enqueue(m, nil)
 		return err
 	}
 	if m.Queue < 0 || int64(m.Queue) >= int64(s.config.QueuesMax) {
@@ -207,7 +207,7 @@ func (s *Store) replayed(m *message.Message) error {
 		}
 		return nil // the checkpoint counts units behind what it calls dispatched
 	}
-	_, err := s.enqueue(m)
+	_, err := s.enqueue(m, q)
 	return err
 }
 

@@ -55,7 +55,8 @@ type Store struct {
 	commits *commit.Line[*group]
 
 	// Guarded by the lock of the open group, between Enter and Leave.
-	tail   int64 // where the next record goes
+	tail   int64 // where the next record goes, or the blank before it
+	blank  bool  // the group that was appended to last ends with a blank
 	there  int64 // behind the last file that is known to be there
 	stored int64 // store timestamp of the last one, ms
 
@@ -77,6 +78,8 @@ type Store struct {
 	written      int64
 	synced       int64
 	confirmed    int64
+	sealed       int64 // confirmed, as far as no later write touches its last sector
+	sealing      bool  // a checkpoint waits for that
 	dispatched   int64
 	pending      int64 // units made since the last checkpoint
 	hurry        bool  // a checkpoint is wanted at once
@@ -262,6 +265,7 @@ func (s *Store) Close() error {
 	s.mutex.Unlock()
 	s.commits.Hurry() // appends may wait in a group for more, and no more come
 	s.awaitUsers()    // appends among them: nobody enters a group any more
+	s.askBlank()      // for the last checkpoint
 	s.commits.End()
 	caughtUp := s.awaitDispatch()
 	s.work.Stop()

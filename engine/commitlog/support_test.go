@@ -42,8 +42,10 @@ type book struct {
 	sent   map[string]int // messages by queue, in the order of their sending
 }
 
-func newBook(t *testing.T, config commitlog.Config) *book {
-	b := &book{t: t, world: sim.New(sim.Config{Seed: 1}), config: config, sent: map[string]int{}}
+func newBook(t *testing.T, config commitlog.Config) *book { return newBookOf(t, config, 1) }
+
+func newBookOf(t *testing.T, config commitlog.Config, seed uint64) *book {
+	b := &book{t: t, world: sim.New(sim.Config{Seed: seed}), config: config, sent: map[string]int{}}
 	b.node = b.world.NewNode("broker")
 	return b
 }
