@@ -1,7 +1,6 @@
 package openfiles
 
 import (
-	"container/list"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,9 +34,10 @@ type Cache struct {
 	max      int
 	mutex    host.Mutex
 	changed  host.Cond // a file came back, was opened or was closed
+	waiting  int       // tasks that wait for that
 	files    map[Key]*Handle
-	idle     *list.List // of *Handle that nobody uses, the longest unused first
-	inHand   int        // files open or being opened or closed, and slots
+	idle     Handle // head of the ring of those that nobody uses, the longest unused behind it
+	inHand   int    // files open or being opened or closed, and slots
 	failures []failure
 }
 
@@ -55,15 +55,30 @@ type Handle struct {
 	users   int
 	opening bool
 	doomed  bool // forgotten: closed when its last user gives it back
+	gone    bool // closed, or about to be: Reopen does not give it out
 	dirty   bool
-	place   *list.Element
+
+	previous, next *Handle // in the ring of idle ones
 }
 
 // New makes an empty cache of at most limit files.
 func New(h host.Host, g host.Group, limit int) *Cache {
 	m := h.NewMutex("open-files")
-	return &Cache{
-		h: h, max: max(limit, 1), mutex: m, changed: g.NewCond(m), files: map[Key]*Handle{}, idle: list.New(),
+	c := &Cache{h: h, max: max(limit, 1), mutex: m, changed: g.NewCond(m), files: map[Key]*Handle{}}
+	c.idle.previous, c.idle.next = &c.idle, &c.idle
+	return c
+}
+
+// await waits for a change, and announce tells of one: most come when nobody waits. The mutex is held.
+func (c *Cache) await() bool {
+	c.waiting++
+	defer func() { c.waiting-- }()
+	return c.changed.Wait()
+}
+
+func (c *Cache) announce() {
+	if c.waiting > 0 {
+		c.changed.Broadcast()
 	}
 }
 
@@ -80,7 +95,7 @@ func (c *Cache) Open(key Key, open func() (host.File, error)) (*Handle, error) {
 				c.use(f)
 				return f, nil
 			}
-			if !c.changed.Wait() {
+			if !c.await() {
 				return nil, host.ErrStopping
 			}
 			continue
@@ -100,9 +115,28 @@ func (c *Cache) failureOf(key Key) int {
 
 func (c *Cache) use(f *Handle) {
 	if f.users == 0 {
-		c.idle.Remove(f.place)
+		f.leaveIdle()
 	}
 	f.users++
+}
+
+// leaveIdle takes a file out of the ring of idle ones.
+func (f *Handle) leaveIdle() {
+	f.previous.next, f.next.previous = f.next, f.previous
+	f.previous, f.next = nil, nil
+}
+
+// Reopen is Open for who has used this very handle before and given it back: it looks for nothing. Not ok: the file was closed or
+// forgotten meanwhile, and Open tells more.
+func (f *Handle) Reopen() (ok bool) {
+	c := f.cache
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if f.gone || f.doomed {
+		return false
+	}
+	c.use(f)
+	return true
 }
 
 // open opens a file in the place that is free for it. The mutex is held, and is let go meanwhile.
@@ -114,7 +148,7 @@ func (c *Cache) open(key Key, open func() (host.File, error)) (*Handle, error) {
 	inner, err := open()
 	c.mutex.Lock()
 	f.File, f.opening = inner, false
-	c.changed.Broadcast()
+	c.announce()
 	if err != nil {
 		if c.files[key] == f {
 			delete(c.files, key)
@@ -130,12 +164,12 @@ func (c *Cache) makeRoom(count int) (bool, error) {
 	if c.inHand+count <= c.max {
 		return true, nil
 	}
-	if oldest := c.idle.Front(); oldest != nil {
-		c.evict(oldest.Value.(*Handle))
+	if oldest := c.idle.next; oldest != &c.idle {
+		c.evict(oldest)
 		return false, nil
 	}
 	c.h.Probe().Mark(host.Event{Name: PointWaited, A: int64(c.inHand)})
-	if !c.changed.Wait() {
+	if !c.await() {
 		return false, host.ErrStopping
 	}
 	return false, nil
@@ -143,8 +177,8 @@ func (c *Cache) makeRoom(count int) (bool, error) {
 
 // evict closes a file that nobody uses. While it is synced it counts as being opened, so that nobody opens it beside.
 func (c *Cache) evict(f *Handle) {
-	c.idle.Remove(f.place)
-	f.opening = true
+	f.leaveIdle()
+	f.opening, f.gone = true, true
 	c.mutex.Unlock()
 	point := PointEvicted
 	var err error
@@ -162,7 +196,7 @@ func (c *Cache) evict(f *Handle) {
 			c.failures = append(c.failures, failure{f.key, fmt.Errorf("sync %s/%s before it was closed: %w: %w", f.key.Dir, f.key.Name, ErrNotSynced, err)})
 		}
 	}
-	c.changed.Broadcast()
+	c.announce()
 }
 
 // SetDirty says whether the file holds bytes that no sync has reached.
@@ -186,16 +220,19 @@ func (f *Handle) Release() {
 		c.closeDoomed(f)
 		return
 	}
-	f.place = c.idle.PushBack(f)
-	c.changed.Broadcast() // some wait for room, others for files that are being opened
+	last := c.idle.previous
+	f.previous, f.next = last, &c.idle
+	last.next, c.idle.previous = f, f
+	c.announce() // some wait for room, others for files that are being opened
 }
 
 func (c *Cache) closeDoomed(f *Handle) {
+	f.gone = true
 	c.mutex.Unlock()
 	_ = f.Close() // its content counts no more
 	c.mutex.Lock()
 	c.inHand--
-	c.changed.Broadcast()
+	c.announce()
 }
 
 // Forget drops a file that was renamed, removed or replaced, with what is known of its failures. Who uses it may go on.
@@ -213,7 +250,7 @@ func (c *Cache) Forget(key Key) {
 	if f.users > 0 {
 		f.doomed = true
 	} else if !f.opening { // else it is being evicted
-		c.idle.Remove(f.place)
+		f.leaveIdle()
 		c.closeDoomed(f)
 	}
 }
@@ -241,7 +278,7 @@ func (c *Cache) Give(count int) {
 	defer c.mutex.Unlock()
 	c.inHand -= count
 	invariant.Check(c.inHand >= 0, "a place is given back once")
-	c.changed.Broadcast()
+	c.announce()
 }
 
 // InHand is the number of files and reserved places.
@@ -256,8 +293,8 @@ func (c *Cache) InHand() int {
 func (c *Cache) Close() error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	for c.idle.Len() > 0 {
-		c.evict(c.idle.Front().Value.(*Handle))
+	for c.idle.next != &c.idle {
+		c.evict(c.idle.next)
 	}
 	invariant.Check(c.inHand == 0, "no file is in use when the cache is closed")
 	if len(c.failures) > 0 {
