@@ -22,7 +22,7 @@ import (
 func unsealedConfig() seglog.Config {
 	config := seglog.DefaultConfig()
 	config.FreeBytesMin, config.FutureMax = 0, 0
-	config.Partition.Sync, config.Partition.IndexBytes = partition.SyncNever, 200
+	config.Partition.Sync, config.Partition.IndexBytes = partition.SyncInterval, 200
 	config.Partition.CheckpointBytes, config.Partition.CheckpointBytesMin = 6<<10, 6<<10
 	return config
 }

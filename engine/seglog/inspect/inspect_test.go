@@ -22,7 +22,7 @@ func written(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	config := seglog.DefaultConfig()
-	config.FreeBytesMin, config.FutureMax, config.Partition.Sync = 0, 0, partition.SyncNever // a close syncs
+	config.FreeBytesMin, config.FutureMax, config.Partition.Sync = 0, 0, partition.SyncInterval // a close syncs, and groups are padded
 	config.Partition.SegmentBytes, config.Partition.IndexBytes, config.Partition.PadBytes = 8<<10, 200, 512
 	config.Partition.MessageBytesMax, config.Partition.BatchBytesMax, config.Partition.GroupBytesMax = 1<<10, 1<<11, 1<<10
 	err := oshost.Run(t.Context(), oshost.Config{Volumes: map[string]string{"disk0": dir}, Logger: slog.New(slog.DiscardHandler)}, func(h host.Host) error {

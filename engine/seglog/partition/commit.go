@@ -3,6 +3,7 @@ package partition
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"lakebed/engine/host"
 	"lakebed/engine/openfiles"
@@ -22,6 +23,16 @@ type payload struct {
 	told   *outcome
 	within bool // something of it may be in a log
 	roll   bool // the open segment is to be sealed first, however short it is
+
+	vector [1][]byte // the buffer, as files take it
+}
+
+// write writes the records.
+func (g *payload) write(f host.File, at int64) error {
+	g.vector[0] = g.buffer
+	_, err := host.WriteFull(f, g.vector[:], at)
+	g.vector[0] = nil
+	return err
 }
 
 func (g *payload) add(cursor Cursor, m *Message) {
@@ -67,7 +78,7 @@ func (o *outcome) decide(err error) {
 }
 
 // join gives the appender the outcome of the group that it is in. The group is open and locked. waits: it will wait for a task
-// that commits.
+// that commits, and can be freed from now on; else the commit says when something of it may be stored.
 func (p *Partition) join(g *payload, waits bool) *outcome {
 	if g.told != nil {
 		return g.told
@@ -75,10 +86,10 @@ func (p *Partition) join(g *payload, waits bool) *outcome {
 	g.told = &outcome{}
 	if waits {
 		g.told.gate = p.group.NewGate()
+		p.mutex.Lock()
+		p.undecided = append(p.undecided, g.told)
+		p.mutex.Unlock()
 	}
-	p.mutex.Lock()
-	p.undecided = append(p.undecided, g.told)
-	p.mutex.Unlock()
 	return g.told
 }
 
@@ -95,62 +106,96 @@ func (p *Partition) answer(o *outcome, err error) error {
 
 // commit stores one group. It runs in the task whose turn it is, and in one at a time.
 func (p *Partition) commit(g *payload) error {
-	p.mutex.Lock()
-	if g.told.decided { // the partition was given up: what was promised not to be stored must not be
+	w, err := p.begin(g)
+	if err != nil {
+		return err
+	}
+	if err := p.store(g, &w); err != nil {
+		p.mutex.Lock()
+		p.busySince = 0
+		if !g.within {
+			g.told.tried = false
+		}
 		p.mutex.Unlock()
-		return ErrFailed
+		p.fail(err)
+		return err
+	}
+	return nil
+}
+
+// writing is a commit under way.
+type writing struct {
+	segment *segment // that is open, or nil
+	end     Cursor   // of the partition
+	covered int64    // bytes of the open segment's log that a checkpoint covers
+	at      time.Duration
+}
+
+// begin notes that a commit is under way, unless the partition was given up: what was promised not to be stored must not be.
+func (p *Partition) begin(g *payload) (writing, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if g.told.decided || p.state == failed {
+		return writing{}, ErrFailed
+	}
+	if g.told.gate == nil {
+		p.undecided = append(p.undecided, g.told)
 	}
 	g.told.tried = len(g.sizes) > 0
 	p.busySince = max(p.h.Elapsed(), 1)
-	p.mutex.Unlock()
-	err := p.store(g)
-	p.mutex.Lock()
-	p.busySince = 0
-	if err != nil && !g.within {
-		g.told.tried = false
+	w := writing{segment: p.active(), end: endOf(p.segments), at: p.busySince}
+	if w.segment != nil {
+		w.covered = w.segment.covered.bytes
 	}
-	p.mutex.Unlock()
-	if err != nil {
-		p.fail(err)
-	}
-	return err
+	return w, nil
 }
 
-// settle tells a group's appenders and empties it.
+// settle tells a group's appenders, unless its commit did, and empties it.
 func (p *Partition) settle(g *payload, err error) {
-	p.mutex.Lock()
-	if err != nil {
-		err = p.answer(g.told, err)
+	if err != nil || g.told.gate != nil {
+		p.mutex.Lock()
+		if err != nil {
+			err = p.answer(g.told, err)
+		}
+		p.tell(g.told, err)
+		p.mutex.Unlock()
 	}
-	g.told.decide(err)
-	for i, o := range p.undecided {
-		if o == g.told {
+	g.reset()
+}
+
+// tell decides an outcome. The mutex is held.
+func (p *Partition) tell(o *outcome, err error) {
+	o.decide(err)
+	for i, each := range p.undecided {
+		if each == o {
 			p.undecided = append(p.undecided[:i], p.undecided[i+1:]...)
 			break
 		}
 	}
-	p.mutex.Unlock()
-	g.reset()
 }
 
 // store writes a group at the end of the log, and makes it visible.
-func (p *Partition) store(g *payload) error {
-	s, err := p.segmentFor(g)
-	if err != nil || len(g.sizes) == 0 {
+func (p *Partition) store(g *payload, w *writing) error {
+	s, err := p.segmentFor(g, w)
+	if err != nil {
 		return err
 	}
-	f, err := p.file(s.base, logSuffix)
+	if len(g.sizes) == 0 {
+		p.done(g)
+		return nil
+	}
+	f, err := p.openLog(s)
 	if err != nil {
 		return fmt.Errorf("open log %d: %w", s.base, err)
 	}
 	defer f.Release()
 	next := g.first + Cursor(len(g.sizes))
-	if pad := paddingFor(s.bytes+int64(len(g.buffer)), p.config.PadBytes); pad > 0 {
+	if pad := paddingFor(s.bytes+int64(len(g.buffer)), p.config.PadBytes); pad > 0 && p.pads(s.bytes+int64(len(g.buffer))-w.covered) {
 		g.buffer = message.AppendFiller(g.buffer, next, int(pad))
 	}
 	end := s.bytes + int64(len(g.buffer))
 	g.within = true
-	if err := host.WriteFullAt(f, g.buffer, s.bytes); err != nil {
+	if err := g.write(f, s.bytes); err != nil {
 		g.within = !errors.Is(err, host.ErrNoSpace) || !takeBack(f, s.bytes)
 		return fmt.Errorf("write %d bytes at %d of log %d: %w", end-s.bytes, s.bytes, s.base, err)
 	}
@@ -165,6 +210,22 @@ func (p *Partition) store(g *payload) error {
 	p.publish(s, g, end)
 	p.h.Probe().Mark(host.Event{Name: PointAcknowledged, A: int64(next)})
 	return nil
+}
+
+// pads reports whether a group ends a sector, if so many bytes of the log behind the last checkpoint end with it: where a sync
+// follows, and in mode never where a checkpoint is due. It is of what is durable that no later write may touch the sector.
+func (p *Partition) pads(behind int64) bool {
+	return p.config.Sync != SyncNever || behind >= p.checkpointDue()
+}
+
+// openLog opens the log of the segment that takes appends, which often is open.
+func (p *Partition) openLog(s *segment) (*openfiles.Handle, error) {
+	if p.log != nil && p.logBase == s.base && p.log.Reopen() {
+		return p.log, nil
+	}
+	f, err := p.file(s.base, logSuffix)
+	p.log, p.logBase = f, s.base
+	return f, err
 }
 
 // takeBack cuts off what is written of a group for which there was not enough room, durably, and reports whether it could:
@@ -219,18 +280,31 @@ func (p *Partition) publish(s *segment, g *payload, end int64) {
 	p.unsynced = !p.durable()
 	p.wakeWaiting()
 	p.wakeSettler()
+	p.doneLocked(g)
 	p.mutex.Unlock()
 	if outOfOrder >= 0 {
 		p.h.Probe().Mark(host.Event{Name: PointOutOfOrder, A: int64(outOfOrder)})
 	}
 }
 
-// segmentFor returns the segment that takes the group, which may be a new one.
-func (p *Partition) segmentFor(g *payload) (*segment, error) {
+// done ends a commit that has stored what it was to. A lone appender hears of it when its commit returns.
+func (p *Partition) done(g *payload) {
 	p.mutex.Lock()
-	s, end := p.active(), endOf(p.segments)
-	p.mutex.Unlock()
-	if s != nil && !s.empty() && (g.roll || p.full(s, int64(len(g.buffer)))) {
+	defer p.mutex.Unlock()
+	p.doneLocked(g)
+}
+
+func (p *Partition) doneLocked(g *payload) {
+	p.busySince = 0
+	if g.told.gate == nil {
+		p.tell(g.told, nil)
+	}
+}
+
+// segmentFor returns the segment that takes the group, which may be a new one.
+func (p *Partition) segmentFor(g *payload, w *writing) (*segment, error) {
+	s := w.segment
+	if s != nil && !s.empty() && (g.roll || p.full(s, int64(len(g.buffer)), w.at)) {
 		if err := p.finish(s); err != nil {
 			return nil, err
 		}
@@ -239,14 +313,15 @@ func (p *Partition) segmentFor(g *payload) (*segment, error) {
 	if s != nil {
 		return s, nil
 	}
+	w.covered = 0
 	p.awaitSettled()
-	return p.create(end)
+	return p.create(w.end)
 }
 
-// full reports whether a segment may not take so many bytes more.
-func (p *Partition) full(s *segment, bytes int64) bool {
+// full reports whether a segment may not take so many bytes more at this time.
+func (p *Partition) full(s *segment, bytes int64, at time.Duration) bool {
 	bytes += 2*p.config.PadBytes + message.HeaderBytes
-	return s.bytes+bytes > p.config.SegmentBytes || p.h.Elapsed()-s.began >= p.config.SegmentAge ||
+	return s.bytes+bytes > p.config.SegmentBytes || at-s.began >= p.config.SegmentAge ||
 		int64(len(s.index))+p.config.itemsOf(bytes) > int64(p.config.IndexItemsMax) || p.h.Probe().Perhaps(PointSealNow)
 }
 

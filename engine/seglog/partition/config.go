@@ -117,7 +117,7 @@ type Config struct {
 
 	MessageBytesMax int   // longest payload
 	BatchBytesMax   int64 // longest append of several messages, headers included
-	PadBytes        int64 // what is synced ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
+	PadBytes        int64 // what is synced at once, or covered by a checkpoint, ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
 	ReadChunkBytes  int   // what a read asks of the disk at once
 
 	TimeRule TimeRule

@@ -21,7 +21,7 @@
 //     segment, if it is not sealed, behind its last checkpoint, they cannot be told from a torn tail, and are cut.
 //   - A device that spoils bytes of a sector besides those that are written (no "power-safe overwrite") can take the
 //     acknowledged messages that share a sector with the next ones. Config.PadBytes pads each group to whole sectors against
-//     that, of 512 bytes by default; without padding, or on a device with larger sectors, nothing is promised of such a crash.
+//     that, of 512 bytes by default, in mode never only before a checkpoint; without padding, or on a device with larger sectors, nothing is promised of such a crash.
 //   - Retention that was told of may be undone by a crash: removed segments can come back, and are removed again.
 //
 // # Tasks

@@ -53,6 +53,10 @@ type Partition struct {
 	sealedItems int // of the list of sealed segments; of who recovers, and then of the settling task
 
 	next Cursor // of the next append; guarded by the open group
+
+	// Of whoever has the turn to commit.
+	log     *openfiles.Handle // that was written to last, given back since; nil: none was
+	logBase Cursor
 }
 
 // state is what a partition can do.

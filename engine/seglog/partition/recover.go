@@ -234,6 +234,12 @@ func (p *Partition) salvage(known *segment) ([]*segment, error) {
 	if to.file == nil {
 		return []*segment{known}, nil // the checkpoint covers all of it
 	}
+	if pad := paddingFor(rest.bytes, p.config.PadBytes); pad > 0 { // a group was cut in its middle, or filled no sector
+		if err := to.write(message.AppendFiller(nil, rest.next, int(pad))); err != nil {
+			return nil, fmt.Errorf("fill the last sector of a copy: %w", err)
+		}
+		rest.bytes += pad
+	}
 	if err := to.finish(rest.base); err != nil {
 		return nil, err
 	}

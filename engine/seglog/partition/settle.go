@@ -18,14 +18,14 @@ func (p *Partition) wakeSettler() {
 }
 
 // toSettle is the segment that needs something: the first one that is full and not sealed; else the open one, if
-// its checkpoint is due, with what is to be noted. The mutex is held.
+// its checkpoint is due and it ends a sector, with what is to be noted. The mutex is held.
 func (p *Partition) toSettle() (*segment, *run) {
 	for _, s := range p.segments {
 		if s.full && !s.sealed {
 			return s, nil
 		}
 	}
-	if s := p.active(); s != nil && s.bytes-s.covered.bytes >= p.checkpointDue() {
+	if s := p.active(); s != nil && s.bytes-s.covered.bytes >= p.checkpointDue() && paddingFor(s.bytes, p.config.PadBytes) == 0 {
 		return s, p.capture(s)
 	}
 	return nil, nil
