@@ -17,36 +17,46 @@ type Placed struct {
 // Append appends messages, each a LogGroupList, to a partition of a topic: the one that is named, or with Balanced one
 // that the store chooses. They get cursors one after the other. It answers when they are as durable as the mode says.
 func (s *Store) Append(name string, number int, payloads ...[]byte) (Placed, error) {
-	if err := s.enter(); err != nil {
-		return Placed{}, err
-	}
-	defer s.leave()
-	messages, err := s.check(payloads)
-	if err != nil {
-		return Placed{}, err
-	}
-	t, err := s.topic(name)
+	var few [1]partition.Message
+	messages, err := s.check(few[:0], payloads)
 	if err != nil {
 		return Placed{}, err
 	}
 	if number == Balanced {
-		return s.appendAnywhere(t, messages)
+		return s.appendAnywhere(name, messages)
 	}
-	if number < 0 || number >= len(t.members) {
-		return Placed{}, fmt.Errorf("partition %d of topic %s, which has %d: %w", number, name, len(t.members), ErrNoPartition)
-	}
-	m := t.members[number]
-	log, err := s.writable(m)
+	log, err := s.admit(name, number)
 	if err != nil {
 		return Placed{}, err
 	}
+	defer s.leave()
 	first, err := log.Append(messages)
 	return Placed{Partition: number, First: first}, ejection(err)
 }
 
-// check looks at messages before anything is done with them.
-func (s *Store) check(payloads [][]byte) ([]partition.Message, error) {
-	messages := make([]partition.Message, len(payloads))
+// admit lets an append in and returns the log of its partition, if its directory is in service. Unless it fails, leave follows.
+func (s *Store) admit(name string, number int) (*partition.Partition, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closing {
+		return nil, ErrClosed
+	}
+	t, err := s.topicLocked(name)
+	if err != nil {
+		return nil, err
+	}
+	if number < 0 || number >= len(t.members) {
+		return nil, fmt.Errorf("partition %d of topic %s, which has %d: %w", number, name, len(t.members), ErrNoPartition)
+	}
+	log, err := s.writableLocked(t.members[number])
+	if err == nil {
+		s.calls++
+	}
+	return log, err
+}
+
+// check looks at messages before anything is done with them, and appends them to messages.
+func (s *Store) check(messages []partition.Message, payloads [][]byte) ([]partition.Message, error) {
 	for i, payload := range payloads {
 		m, err := partition.NewMessage(payload)
 		if err != nil {
@@ -58,7 +68,7 @@ func (s *Store) check(payloads [][]byte) ([]partition.Message, error) {
 				return nil, fmt.Errorf("message %d has the time %d, after %d, which is %v from now: %w", i, m.Time, limit, s.config.FutureMax, ErrInvalid)
 			}
 		}
-		messages[i] = m
+		messages = append(messages, m)
 	}
 	return messages, nil
 }
@@ -71,10 +81,8 @@ func ejection(err error) error {
 	return err
 }
 
-// writable is a member's log, if its directory is in service.
-func (s *Store) writable(m *member) (*partition.Partition, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+// writableLocked is a member's log, if its directory is in service. The mutex is held.
+func (s *Store) writableLocked(m *member) (*partition.Partition, error) {
 	switch {
 	case m.volume.ejected != nil:
 		return nil, fmt.Errorf("volume %s: %w: %w", m.volume.name, ErrEjected, m.volume.ejected)
@@ -86,8 +94,15 @@ func (s *Store) writable(m *member) (*partition.Partition, error) {
 
 // appendAnywhere lets the partitions in service take turns, until one does not refuse, each asked once. Only a refusal lets
 // another one be tried: what may have been stored must not be stored twice.
-func (s *Store) appendAnywhere(t *topic, messages []partition.Message) (Placed, error) {
-	err := error(nil)
+func (s *Store) appendAnywhere(name string, messages []partition.Message) (Placed, error) {
+	if err := s.enter(); err != nil {
+		return Placed{}, err
+	}
+	defer s.leave()
+	t, err := s.topic(name)
+	if err != nil {
+		return Placed{}, err
+	}
 	for asked := range t.members {
 		m, log := s.takeTurn(t)
 		if m == nil {

@@ -314,7 +314,7 @@ func (s *Store) enter() error {
 func (s *Store) leave() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.calls--; s.calls == 0 {
+	if s.calls--; s.calls == 0 && s.closing {
 		s.idle.Broadcast()
 	}
 }

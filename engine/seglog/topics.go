@@ -211,6 +211,11 @@ func (s *Store) SetRetention(name string, r Retention) error {
 func (s *Store) topic(name string) (*topic, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	return s.topicLocked(name)
+}
+
+// topicLocked is topic. The mutex is held.
+func (s *Store) topicLocked(name string) (*topic, error) {
 	if t := s.topics[name]; t != nil {
 		return t, nil
 	}
