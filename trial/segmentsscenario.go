@@ -104,6 +104,7 @@ func drawSegments(s *Scenario, r *rand.Rand) segmentsDraw {
 	}
 	d.drawWork(s, r)
 	c.Partition.Committer = []partition.Committer{partition.CommitterDefault, partition.ByAppender, partition.ByTask}[r.IntN(3)]
+	c.Partition.ZeroAheadBytes = []int64{0, 8 << 10, 64 << 10}[r.IntN(3)]
 	return d
 }
 
@@ -175,6 +176,7 @@ func (s *Scenario) segmentsShape(volumes []string) faults.Shape {
 			rare(partition.PointAdopted, 2), rare(partition.PointRemoving, 3), rare(partition.PointRemoved, 3),
 			rare(partition.PointSyncAtOnce, 2), rare(seglog.PointEjected, 2), rare(seglog.PointReadmitted, 3),
 			rare(seglog.PointTopicMade, 1), rare(openfiles.PointEvicted, 1), rare(openfiles.PointEvictedDirty, 2),
+			rare(partition.PointZeroed, 2), rare(partition.PointZerosFound, 2),
 		}, askedPoints(segmentsQuestions())...)}},
 	}
 }
@@ -185,6 +187,7 @@ func segmentsMarks() []host.Point {
 		partition.PointSealed, partition.PointCheckpointed, partition.PointCheckpointUsed, partition.PointMissingIndex,
 		partition.PointFailed, partition.PointRestored, partition.PointSalvaged, partition.PointTornTail,
 		partition.PointAdopted, partition.PointRemoved, partition.PointSyncAtOnce, partition.PointOutOfOrder,
+		partition.PointZeroed, partition.PointZerosFound,
 		seglog.PointEjected, seglog.PointReadmitted, seglog.PointProbeFailed,
 		openfiles.PointEvicted, openfiles.PointEvictedDirty,
 	}

@@ -123,6 +123,21 @@ func segmentDefects() []Defect {
 			},
 			Scenario: inSegments, Checkers: []string{model.CheckerSegmentLost},
 		},
+		{
+			ID: "zeros-over-messages", Title: "zeros ahead go on where the former ones ended, although a group has gone past that",
+			Origin:    ours + "zeros are written where no message lies",
+			Mechanism: "a group is longer than the one before it, reaches beyond the zeros, and its end is overwritten just before the sync that acknowledges it",
+			UnitTest:  "a test with groups of one length, or with one append after the other, does not see it",
+			Edits: []Edit{{
+				File: partitionFolder + "zeros.go", Function: "Partition.zeroAhead",
+				Original: "max(end, p.zeroed)", Result: "int64",
+				Replacement: `if p.zeroed > 0 {
+						return p.zeroed
+					}
+					return end`,
+			}},
+			Scenario: inSegments, Checkers: segmentLosses(),
+		},
 	}, directoryDefects()...)
 }
 

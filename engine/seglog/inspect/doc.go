@@ -10,6 +10,8 @@
 //   - So is the list of sealed segments, each item that is whole.
 //   - A log ends where its index files say, or where the next segment begins: what lies behind that was copied by a start after a
 //     crash and is told as a number, not as a problem.
+//   - Nothing but zeros up to the end of the file is what a store writes ahead of its log, where the log may end: it is told as a
+//     number too. Before the end that an index file, a checkpoint or the next segment proves they are damage.
 //   - It decodes indexes, checkpoints, the list and topic files as package partition and seglog document them, with code of its own: what they write
 //     wrongly and read back wrongly is found here.
 //   - A file that cannot be read is a Problem, not the end. Nor are bytes of a log that are no record: it goes on with the next whole
@@ -19,7 +21,8 @@
 // # What it does not promise
 //
 //   - In the newest segment, if it has no index files, it cannot tell a torn tail from messages that have rotted behind the last
-//     checkpoint; it says so (Doubt). Nor a last checkpoint that is torn from one that has rotted.
+//     checkpoint; it says so (Doubt). Messages that have become zeros there, all up to the end, it takes for zeros ahead. Nor a last
+//     checkpoint that is torn from one that has rotted.
 //     While a store is running its last record may look torn. What lies behind such a place in that segment is counted as far as
 //     it is whole, not compared: a start cuts it off.
 //   - Behind bytes that were skipped it knows the largest time only from below, and of items about them nothing.

@@ -88,6 +88,7 @@ type Segment struct {
 	Behind  int64          `json:"behind,omitempty"`  // bytes of the file behind its end, which a start has copied into the next segment or cut off
 	Skipped int64          `json:"skipped,omitempty"` // of its bytes, those that are no whole record
 	Stray   int64          `json:"stray,omitempty"`   // whole messages behind its end, from which bytes that are no record part them: a start cuts them off
+	Zeros   int64          `json:"zeros,omitempty"`   // bytes of the file behind its end if they are zeros: written ahead, so that syncs are short
 	Durable int64          `json:"durable,omitempty"` // bytes that its checkpoints promise
 	Newest  message.Time   `json:"newest"`
 	Sealed  bool           `json:"sealed"`         // it has index files
@@ -165,8 +166,13 @@ func (s *Segment) state() string {
 		return fmt.Sprintf("sealed, %d items", s.Items)
 	case s.Full:
 		return "full, not sealed yet"
-	case s.Durable > 0:
-		return fmt.Sprintf("open, %d bytes in checkpoints", s.Durable)
 	}
-	return "open"
+	state := "open"
+	if s.Durable > 0 {
+		state += fmt.Sprintf(", %d bytes in checkpoints", s.Durable)
+	}
+	if s.Zeros > 0 {
+		state += fmt.Sprintf(", %d bytes of zeros ahead", s.Zeros)
+	}
+	return state
 }

@@ -23,12 +23,17 @@ func (r *Report) notWhole(l *log, in *reader, err error) bool {
 		return false
 	}
 	s, at := l.s, in.at
+	newest := !s.Sealed && l.limit == noLimit && at >= l.checkpoints.durable()
+	if newest && in.zeros() {
+		s.Zeros = in.size - at
+		return false // that is the end
+	}
 	record, searched := in.search(l)
 	found, where := in.at > at, fmt.Sprintf("no whole record begins in the %d bytes behind it; %d bytes of the file are behind it", searched, in.size-at)
 	if found {
 		where = fmt.Sprintf("%d bytes are skipped: the next whole record, of cursor %d, lies at %d", in.at-at, record.Cursor, in.at)
 	}
-	if !s.Sealed && l.limit == noLimit && at >= l.checkpoints.durable() {
+	if newest {
 		if found {
 			s.Stray = in.strays(l)
 			where += fmt.Sprintf("; a start cuts off what is behind the first: %d messages in a row", s.Stray)

@@ -241,7 +241,7 @@ func (r *Report) scan(l *log, dir host.Dir) {
 			l.checkpoints.meet(r, s)
 		}
 	}
-	s.Behind = in.size - in.at
+	s.behind(&in)
 	if l.limit == noLimit && s.Behind > 0 { // of the newest nothing was copied
 		if record, _, err := in.record(); err == nil && record.Cursor == s.Next && !record.Filler {
 			r.problem(Damage, IndexMismatch, l.file, in.at, "message %d lies behind the end of which its index files tell, and no segment follows", s.Next)

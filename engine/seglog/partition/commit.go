@@ -202,6 +202,7 @@ func (p *Partition) store(g *payload, w *writing) error {
 	f.SetDirty(true)
 	p.h.Probe().Mark(host.Event{Name: PointWritten, A: int64(next), B: end - s.bytes})
 	if p.durable() {
+		p.zeroAhead(f, end, end-s.bytes)
 		if err := p.syncLog(f, s.base); err != nil {
 			return err
 		}
@@ -229,7 +230,7 @@ func (p *Partition) openLog(s *segment) (*openfiles.Handle, error) {
 }
 
 // takeBack cuts off what is written of a group for which there was not enough room, durably, and reports whether it could:
-// a full disk is no reason to leave appenders in doubt.
+// a full disk is no reason to leave appenders in doubt. Zeros ahead go with it, and give their room back.
 func takeBack(f host.File, size int64) bool {
 	return f.Truncate(size) == nil && f.Sync() == nil
 }
@@ -336,6 +337,7 @@ func (p *Partition) create(base Cursor) (*segment, error) {
 	if err := p.place.Dir.SyncDir(); err != nil {
 		return nil, fmt.Errorf("sync directory after log %d was created: %w", base, err)
 	}
+	p.zeroed = 0
 	s := &segment{base: base, next: base, began: p.h.Elapsed()}
 	p.mutex.Lock()
 	if n := len(p.segments); n > 0 {

@@ -30,6 +30,7 @@ var (
 // Points of a partition. A is a cursor, B bytes or a count.
 const (
 	PointWritten       host.Point = "seglog.written"         // a group is in the log, not yet synced
+	PointZeroed        host.Point = "seglog.zeroed"          // zeros are behind it, not yet synced; A: end of the group, B: bytes of zeros
 	PointSynced        host.Point = "seglog.synced"          // and synced, not yet visible
 	PointAcknowledged  host.Point = "seglog.acknowledged"    // a group is visible, its appenders are not yet told
 	PointSealing       host.Point = "seglog.sealing"         // a segment is full, and its log is durable
@@ -42,6 +43,7 @@ const (
 	PointSalvaged      host.Point = "seglog.salvaged"        // and renamed
 	PointKeptInPlace   host.Point = "seglog.kept-in-place"   // there was no room to copy a log: it is read where it lies
 	PointTornTail      host.Point = "seglog.torn-tail"       // a log ended in bytes that are no record; B: how many
+	PointZerosFound    host.Point = "seglog.zeros-found"     // a log ended in zeros that were written ahead; B: how many
 	PointAdopted       host.Point = "seglog.adopted"         // an empty log was taken over
 	PointGap           host.Point = "seglog.gap"             // cursors are missing between two segments
 	PointRemoving      host.Point = "seglog.removing"        // retention is about to remove a segment
@@ -118,6 +120,7 @@ type Config struct {
 	MessageBytesMax int   // longest payload
 	BatchBytesMax   int64 // longest append of several messages, headers included
 	PadBytes        int64 // what is synced at once, or covered by a checkpoint, ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
+	ZeroAheadBytes  int64 // of zeros behind a log's end, at most, so that syncs are short; in the modes always and group. 0: none
 	ReadChunkBytes  int   // what a read asks of the disk at once
 
 	TimeRule TimeRule
@@ -127,7 +130,7 @@ type Config struct {
 // DefaultConfig returns the settings for a real disk.
 func DefaultConfig() Config {
 	return Config{
-		Sync: SyncGroup, GroupBytesMax: 1 << 20, PadBytes: 512,
+		Sync: SyncGroup, GroupBytesMax: 1 << 20, PadBytes: 512, ZeroAheadBytes: 1 << 20,
 		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10, UnsealedMax: 2,
 		CheckpointBytes: 16 << 20, CheckpointBytesMin: 64 << 10,
 		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,
@@ -162,6 +165,8 @@ func (c Config) Validate() error {
 	case c.UnsealedMax < 1 || c.CheckpointBytesMin < 1 || c.CheckpointBytes < c.CheckpointBytesMin:
 		return fmt.Errorf("unsealed segments %d, bytes between checkpoints %d and at least %d: must be positive and not ascend",
 			c.UnsealedMax, c.CheckpointBytes, c.CheckpointBytesMin)
+	case c.ZeroAheadBytes < 0:
+		return fmt.Errorf("zeros ahead %d: must not be negative", c.ZeroAheadBytes)
 	case c.SegmentAge <= 0:
 		return fmt.Errorf("segment age %v: must be positive", c.SegmentAge)
 	case c.PadBytes != 0 && c.PadBytes != 512 && c.PadBytes != 4096:

@@ -129,6 +129,7 @@ func scenario(h host.Host, l *log, config partition.Config, late bool) error {
 	return nil // what failed at the end is settled by the next life
 }
 
+// crashConfigs are those of the sync modes, the synced ones first; with zeros ahead, and then the synced ones again without.
 func crashConfigs() []partition.Config {
 	var all []partition.Config
 	for _, mode := range []partition.SyncMode{partition.SyncGroup, partition.SyncAlways, partition.SyncInterval, partition.SyncNever} {
@@ -138,6 +139,11 @@ func crashConfigs() []partition.Config {
 			c.PadBytes = 512
 			c.SegmentBytes, c.IndexItemsMax = 4096, 100
 		}
+		c.ZeroAheadBytes = 16 << 10
+		all = append(all, c)
+	}
+	for _, c := range all[:2] {
+		c.ZeroAheadBytes = 0
 		all = append(all, c)
 	}
 	return all
@@ -155,8 +161,12 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 	if os.Getenv("LAKEBED_CRASH_ALL") != "" {
 		stride, every = 1, true
 	}
-	points, trials, torn, used, missing := 0, 0, int64(0), int64(0), int64(0)
+	points, trials, torn, used, missing, zeros := 0, 0, int64(0), int64(0), int64(0), int64(0)
 	for _, config := range crashConfigs() {
+		stride := stride
+		if config.ZeroAheadBytes == 0 && !every {
+			stride *= 2 // the calls are those of the ones before, but for the zeros
+		}
 		for call := 1; ; call += stride {
 			ended := false
 			for i, how := range []sim.How{
@@ -174,6 +184,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 					t.Fatalf("%v: a segment was not what its index or its checkpoint said", c)
 				}
 				torn += n.Visits(partition.PointTornTail)
+				zeros += n.Visits(partition.PointZerosFound)
 				used += n.Visits(partition.PointCheckpointUsed)
 				missing += n.Visits(partition.PointMissingIndex)
 				ended = ended || !reached
@@ -182,15 +193,17 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 			if ended {
 				break
 			}
-			points++
+			points += stride
 		}
 	}
-	t.Logf("%d crash points, %d trials, %d torn tails, %d checkpoints used, %d full segments without index files", points, trials, torn, used, missing)
-	if torn == 0 || used == 0 || missing == 0 {
-		t.Errorf("crashes left %d torn tails, %d checkpoints that were used, %d full segments that were not sealed", torn, used, missing)
+	t.Logf("crash points among %d calls, %d trials, %d torn tails, %d times zeros at the end, %d checkpoints used, %d full segments without index files",
+		points, trials, torn, zeros, used, missing)
+	if torn == 0 || zeros == 0 || used == 0 || missing == 0 {
+		t.Errorf("crashes left %d torn tails, %d times zeros at the end, %d checkpoints that were used, %d full segments that were not sealed",
+			torn, zeros, used, missing)
 	}
-	if points*stride < 400 {
-		t.Errorf("only %d crash points: the scenario has become too short", points*stride)
+	if points < 400 {
+		t.Errorf("only %d calls: the scenario has become too short", points)
 	}
 }
 
@@ -249,4 +262,5 @@ var scenarioPoints = []host.Point{
 	partition.PointSealed, partition.PointCreated, partition.PointSalvaging, partition.PointSalvaged,
 	partition.PointRemoving, partition.PointRemoved, partition.PointOutOfOrder, partition.PointSyncAtOnce,
 	partition.PointCheckpointing, partition.PointCheckpointed, partition.PointCheckpointUsed,
+	partition.PointZeroed, partition.PointZerosFound,
 }

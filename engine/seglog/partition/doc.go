@@ -18,7 +18,8 @@
 // # What it does not promise
 //
 //   - It has one copy. Bytes that rot, and logs that are cut or gone, are found out, and answered with ErrCorrupt; in the last
-//     segment, if it is not sealed, behind its last checkpoint, they cannot be told from a torn tail, and are cut.
+//     segment, if it is not sealed, behind its last checkpoint, they cannot be told from a torn tail, and are cut; and if they
+//     have become zeros, from the zeros behind the end.
 //   - A device that spoils bytes of a sector besides those that are written (no "power-safe overwrite") can take the
 //     acknowledged messages that share a sector with the next ones. Config.PadBytes pads each group to whole sectors against
 //     that, of 512 bytes by default, in mode never only before a checkpoint; without padding, or on a device with larger sectors, nothing is promised of such a crash.
@@ -38,7 +39,11 @@
 //
 //	0.log 0.index 0.timeindex 5582.log ...
 //
-// .log holds records of package message, one after the other. While a segment is open its indexes are in memory, and on disk
+// .log holds records of package message, one after the other. In the modes always and group the file may go on with zeros behind
+// the last one: at most ZeroAheadBytes, and no more than the log holds, since partitions may be many. The sync of a group that lies
+// where zeros were does not wait for a commit of the file system's journal, as it must where the file grows. They are cut off
+// when the segment is full, but for the rest of the block that holds its last message; where that fails, or a crash takes
+// it back, they stay. While a segment is open its indexes are in memory, and on disk
 // only as far as its checkpoints go: an index on disk that runs ahead of its log, or behind, is what most bugs of such stores
 // are about. When a segment is full (SegmentBytes, SegmentAge, IndexItemsMax) its log is synced, and only then the next
 // log is made: so only the newest log can be torn. Then the settling task seals it, which no commit waits for: both index
@@ -109,6 +114,9 @@
 // checkpoint covers anything the copy takes the old log's place. A log that is not sealed thus ends where the next
 // begins, whatever lies behind. A log without a message keeps its name, which tells the next cursor when retention has
 // removed all others.
+//
+// Zeros up to the end of the file are no torn tail: no record begins with them, since its size is not zero. Zeros before
+// something else are one: of a group, or of the zeros themselves, some sectors have reached the disk and others have not.
 //
 // If there is no room for a copy the log is synced and read from the device, and what is whole there is the end of the segment.
 // Where the machine cannot read past its page cache that may be wrong after a sync that failed.

@@ -57,6 +57,7 @@ type Partition struct {
 	// Of whoever has the turn to commit.
 	log     *openfiles.Handle // that was written to last, given back since; nil: none was
 	logBase Cursor
+	zeroed  int64 // to where the open segment's log has zeros behind its end
 }
 
 // state is what a partition can do.
@@ -112,6 +113,7 @@ func (p *Partition) install(segments []*segment) {
 	setPeaks(segments)
 	p.visible, p.partial, p.doomed = endOf(segments), false, nil
 	p.state, p.failure, p.commits, p.busySince, p.unsynced = open, nil, nil, 0, false
+	p.zeroed = 0
 	p.wakeWaiting()
 	p.wakeSettler()
 }

@@ -303,7 +303,12 @@ func (p *Partition) scanFile(f host.File, known *segment, limit Cursor, each fun
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, ErrCorrupt):
-			p.tornTail(base, next, size-good, err)
+			scanner.seek(good, next)
+			if scanner.zeros() {
+				p.h.Probe().Mark(host.Event{Name: PointZerosFound, A: int64(next), B: size - good})
+			} else {
+				p.tornTail(base, next, size-good, err)
+			}
 			return nil
 		case err != nil:
 			return err // not the end: the disk does not answer

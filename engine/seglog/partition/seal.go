@@ -17,6 +17,7 @@ func (p *Partition) finish(s *segment) error {
 			return err
 		}
 	}
+	p.cutZeros(s) // before the next log is made, so that logs were last written in the order of their names
 	p.mutex.Lock()
 	s.full = true
 	p.mutex.Unlock()

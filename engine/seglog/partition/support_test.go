@@ -18,7 +18,7 @@ const volume = "disk0"
 // smallConfig has segments of a few messages.
 func smallConfig() partition.Config {
 	c := partition.DefaultConfig()
-	c.PadBytes = 0 // these tests count bytes; trials draw it
+	c.PadBytes, c.ZeroAheadBytes = 0, 0 // these tests count bytes; trials draw them
 	c.GroupBytesMax, c.BatchBytesMax, c.MessageBytesMax = 300, 900, 400
 	c.SegmentBytes, c.IndexItemsMax, c.IndexBytes = 1800, 60, 150
 	c.ReadChunkBytes = 256
