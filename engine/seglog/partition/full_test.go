@@ -3,6 +3,7 @@ package partition_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,4 +121,82 @@ func (c *fullDisk) serve(h host.Host) error {
 		return err
 	}
 	return nil
+}
+
+// TestATornLogWithoutRoomKeepsItsName: retention has removed all segments but the newest, whose first group a crash has torn, so that
+// only its name tells the next cursor. A start that has no room for a copy of it fails, and must not begin at cursor 0 when there is
+// room again.
+func TestATornLogWithoutRoomKeepsItsName(t *testing.T) {
+	config := crashConfigs()[0]
+	l, full := newLog(), false
+	w, n := world(1, config)
+	n.Disk(volume).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+		if full && (op.Kind == sim.DiskWrite || op.Kind == sim.DiskCreate && strings.HasSuffix(op.Path, host.UnfinishedSuffix)) {
+			return sim.DiskEffect{Err: host.ErrNoSpace}
+		}
+		return sim.DiskEffect{}
+	})
+	var next partition.Cursor
+	bodies := []func(h host.Host) error{
+		func(h host.Host) error {
+			life, err := begin(h, config)
+			for i := 0; err == nil && i < 10; i++ {
+				err = l.append(life.p, 1)
+			}
+			for i := 0; err == nil && i < 5; i++ {
+				_, err = l.retain(life.p, partition.Keep{From: 1 << 40})
+				h.Root().Sleep(time.Second)
+			}
+			if err != nil {
+				return err
+			}
+			first, end, err := life.p.Bounds()
+			if err != nil || first != end || end == 0 {
+				return fmt.Errorf("cursors %d to %d are there: %w", first, end, err)
+			}
+			next = end
+			f, err := life.dir.Open(fmt.Sprintf("%d.log", end))
+			if err != nil {
+				return err
+			}
+			err = errors.Join(host.WriteFullAt(f, []byte("the first group of it is torn"), 0), f.Sync(), f.Close(),
+				life.dir.Remove("sealed"), life.dir.SyncDir()) // it is not synced: a crash may take it
+			n.Crash(sim.PowerCut(disk.Keep))
+			return err
+		},
+		func(h host.Host) error {
+			full = true
+			life, err := begin(h, config)
+			full = false
+			if err == nil {
+				return errors.New("the start did not say that it failed")
+			}
+			if err := life.p.Restore(); err != nil {
+				return err
+			}
+			c, err := life.p.Append(message1(l))
+			if err != nil || c != next {
+				return fmt.Errorf("the next message is at cursor %d, want %d: %w", c, next, err)
+			}
+			return life.end()
+		},
+	}
+	life := 0
+	n.OnExit(func(err error, _ bool) {
+		if err != nil {
+			t.Errorf("life %d: %v", life, err)
+		}
+		if life++; life < len(bodies) {
+			w.At(time.Millisecond, func() { n.Start(bodies[life]) })
+		}
+	})
+	n.Start(bodies[0])
+	if v := w.Run(time.Hour); v.Failed() {
+		t.Fatal(v.String())
+	}
+}
+
+func message1(l *log) []partition.Message {
+	_, m := l.make()
+	return []partition.Message{m}
 }

@@ -31,12 +31,14 @@ func (p *Partition) keepInPlace(known *segment, noSpace error) ([]*segment, erro
 			return nil
 		})
 		known.addTime()
-		noSpace = nil
+		if err == nil && !known.empty() {
+			noSpace = nil
+		}
 	}
 	if err == nil {
 		err = noSpace
 	}
-	if known.empty() {
+	if known.empty() { // only its name tells the next cursor, which must not be passed over as if there were no segment
 		return nil, err
 	}
 	p.h.Probe().Mark(host.Event{Name: PointKeptInPlace, A: int64(known.next), B: known.bytes})
