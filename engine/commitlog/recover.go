@@ -28,6 +28,9 @@ func (s *Store) recover() error {
 	if err := s.makeRoom(c.older != nil); err != nil {
 		return err
 	}
+	if err := s.remakeIndex(&c); err != nil {
+		return err
+	}
 	from, end := c.dispatched, c.synced
 	if !c.clean || c.doubtful() || s.log.Short() { // behind the older of two checkpoints the store ran on, however it was closed before
 		limit, restored, err := s.restoreTail(c.synced)
@@ -171,12 +174,23 @@ func (s *Store) replay(c *found, limit int64) (end int64, err error) {
 	return w.at, nil
 }
 
-// flushUnits writes the units in memory. They do not count before a checkpoint says so.
+// flushUnits writes the units in memory, and the entries of the key index. They do not count before a checkpoint says so.
 func (s *Store) flushUnits() error {
 	for _, q := range s.allQueues() {
 		if _, err := q.units.Flush(); err != nil {
 			return fmt.Errorf("%v: %w", q, err)
 		}
+	}
+	return s.flushIndex()
+}
+
+// flushIndex is flushUnits for the key index.
+func (s *Store) flushIndex() error {
+	if s.index == nil {
+		return nil
+	}
+	if _, err := s.index.Flush(); err != nil {
+		return fmt.Errorf("key index: %w", err)
 	}
 	return nil
 }

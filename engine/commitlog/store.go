@@ -18,10 +18,11 @@ const (
 	PointRolled        host.Point = "commitlog.rolled"        // a message begins a file at A
 	PointDispatched    host.Point = "commitlog.dispatched"    // units up to A are in their queues
 	PointCheckpointed  host.Point = "commitlog.checkpointed"
-	PointRecovered     host.Point = "commitlog.recovered" // A is the end of the log, B how much was read
-	PointTornTail      host.Point = "commitlog.torn-tail" // recovery cut off bytes that were no record
-	PointRewritten     host.Point = "commitlog.rewritten" // recovery wrote B bytes again
-	PointRebuilt       host.Point = "commitlog.rebuilt"   // there was no checkpoint
+	PointRecovered     host.Point = "commitlog.recovered"    // A is the end of the log, B how much was read
+	PointTornTail      host.Point = "commitlog.torn-tail"    // recovery cut off bytes that were no record
+	PointRewritten     host.Point = "commitlog.rewritten"    // recovery wrote B bytes again
+	PointRebuilt       host.Point = "commitlog.rebuilt"      // there was no checkpoint
+	PointIndexRemade   host.Point = "commitlog.index-remade" // the key index lacked what the log has from A on, to B
 	PointBadCheckpoint host.Point = "commitlog.bad-checkpoint"
 	PointRefused       host.Point = "commitlog.refused" // an append was refused for lack of space
 	PointFailed        host.Point = "commitlog.failed"

@@ -40,6 +40,8 @@ type book struct {
 	store  *commitlog.Store
 	config commitlog.Config
 	sent   map[string]int // messages by queue, in the order of their sending
+
+	before func(life int, h host.Host) error // does something to the disk before a life, from 1 on, opens the store; nil: nothing
 }
 
 func newBook(t *testing.T, config commitlog.Config) *book { return newBookOf(t, config, 1) }
@@ -60,6 +62,11 @@ func (b *book) lives(lives ...func() error) {
 		f := lives[b.node.Epoch()]
 		b.node.Start(func(h host.Host) (err error) {
 			b.h = h
+			if b.before != nil {
+				if err := b.before(b.node.Epoch(), h); err != nil {
+					return err
+				}
+			}
 			if b.store, err = commitlog.Open(h, h.Root(), b.config); err != nil {
 				return err
 			}

@@ -16,8 +16,13 @@ var ErrState = errors.New("bad state of the key index")
 const PointClosed host.Point = "keyindex.file-closed"
 
 // A state is the header of the file that is being filled; 4 number of the first entry that is not in the file; 4 length of the
-// entries at the front that are not there either, and these; and the entries that follow what is in the file.
-const stateBytes = headerBytes + 8
+// entries at the front that are not there either, and these; the entries that follow what is in the file; and 8 and 8, the first and the last
+// offset of the file before, 8 number of slots. Earlier versions ended it with the entries. That of an index which has no file is 8 zeros.
+const (
+	stateBytes     = headerBytes + 8
+	stateTailBytes = linkBytes + 8
+	noFileBytes    = 8
+)
 
 // appendShape appends the bytes of a header, which are those of a state, too.
 func appendShape(p []byte, s *shape) []byte {
@@ -39,9 +44,9 @@ func decodeShape(p []byte) shape {
 	}
 }
 
-// decodeState is nil for the state of an index to which nothing was added.
-func decodeState(p []byte) (*open, error) {
-	if len(p) == 0 {
+// decodeState is nil for no state, and for that of an index to which nothing was added.
+func (x *Index) decodeState(p []byte) (*open, error) {
+	if len(p) == 0 || len(p) == noFileBytes {
 		return nil, nil
 	}
 	if len(p) < stateBytes {
@@ -49,6 +54,13 @@ func decodeState(p []byte) (*open, error) {
 	}
 	c := &open{shape: decodeShape(p), written: int32(binary.BigEndian.Uint32(p[headerBytes:]))}
 	head, rest := int64(binary.BigEndian.Uint32(p[headerBytes+4:])), p[stateBytes:]
+	if entries := len(rest) - stateTailBytes; len(rest)%entryBytes == stateTailBytes%entryBytes && entries >= 0 {
+		c.before = decodeLink(rest[entries:])
+		if slots := binary.BigEndian.Uint64(rest[entries+linkBytes:]); slots != uint64(x.o.Slots) {
+			return nil, fmt.Errorf("it has %d slots, and is to have %d: %w", slots, x.o.Slots, ErrState)
+		}
+		rest = rest[:entries]
+	}
 	if c.next < 1 || c.written < 1 || c.firstOffset < 0 || c.lastOffset < c.firstOffset || head > int64(len(rest)) {
 		return nil, fmt.Errorf("%+v: %w", c.shape, ErrState)
 	}
@@ -77,7 +89,7 @@ func (x *Index) Flush() ([]byte, error) {
 	c := x.current
 	if c == nil {
 		x.mutex.Unlock()
-		return nil, nil
+		return make([]byte, noFileBytes), nil
 	}
 	state := c.shape
 	at := mark{state.firstOffset, state.next}
@@ -100,7 +112,8 @@ func (x *Index) Flush() ([]byte, error) {
 	x.mutex.Unlock()
 	p := binary.BigEndian.AppendUint32(appendShape(nil, &state), uint32(c.written))
 	p = binary.BigEndian.AppendUint32(p, uint32(len(head)))
-	return append(append(p, head...), pending[whole:]...), nil
+	p = c.before.appendTo(append(append(p, head...), pending[whole:]...))
+	return binary.BigEndian.AppendUint64(p, uint64(x.o.Slots)), nil
 }
 
 // whole is how many of so many entries end where a sector does: the others stay in memory and in the state.
@@ -127,7 +140,7 @@ func (x *Index) complete(c *open) error {
 	for _, number := range c.slots {
 		p = binary.BigEndian.AppendUint32(p, uint32(number))
 	}
-	p = append(append(p, make([]byte, entryBytes)...), c.head...) // entry 0 is none
+	p = append(append(p, entryZero(p[:headerBytes], c.before)...), c.head...)
 	f, err := x.use(c.firstOffset, true)
 	if err != nil {
 		return err
@@ -144,7 +157,7 @@ func (x *Index) complete(c *open) error {
 	}
 	x.mutex.Lock()
 	x.full = x.full[1:]
-	x.closed = append(x.closed, c.shape)
+	x.closed = append(x.closed, closedFile{c.shape, c.before})
 	x.mutex.Unlock()
 	x.h.Probe().Mark(host.Event{Name: PointClosed, B: c.firstOffset})
 	return nil
@@ -189,20 +202,11 @@ func Filling(state []byte) int64 {
 // older state that may yet be opened has it as the one being filled.
 func (x *Index) RemoveBelow(physical, needed int64) error {
 	x.mutex.Lock()
-	var gone []shape
+	var gone []int64
 	for len(x.closed) > 0 && x.closed[0].lastOffset < physical && x.closed[0].firstOffset < needed {
-		gone = append(gone, x.closed[0])
+		gone = append(gone, x.closed[0].firstOffset)
 		x.closed = x.closed[1:]
 	}
 	x.mutex.Unlock()
-	for _, s := range gone {
-		x.o.Files.Forget(x.key(s.firstOffset))
-		if err := x.o.Dir.Remove(FileName(s.firstOffset)); err != nil && !errors.Is(err, host.ErrNotExist) {
-			return fmt.Errorf("remove key index file %s: %w", FileName(s.firstOffset), err)
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	return x.o.Dir.SyncDir()
+	return x.remove(gone)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"lakebed/engine/commitlog/message"
@@ -29,7 +30,8 @@ type Options struct {
 	// SnapshotEntries is how many entries are added between two snapshots of the slots, about: a start reads twice as many at most. Zero: there are
 	// no snapshots, and a start reads all entries of the file that is being filled.
 	SnapshotEntries int32
-	State           []byte // what the last Flush returned that was stored; empty: there is nothing
+	State           []byte // what the last Flush returned that was stored; empty: nothing is known of the messages before
+	LogFirst        int64  // where the log begins: files that are only about what lies before are not missed
 }
 
 // Index is the open index.
@@ -37,10 +39,11 @@ type Index struct {
 	h       host.Host
 	o       Options
 	mutex   host.Mutex
-	last    int64   // physical offset of the last message added; -1: none
-	closed  []shape // complete files, ascending
-	full    []*open // full, not yet written as a whole
-	current *open   // nil: none was begun
+	last    int64        // physical offset of the last message added; -1: none
+	lack    *Lack        // what Open has found missing; nil: nothing
+	closed  []closedFile // complete files, ascending
+	full    []*open      // full, not yet written as a whole
+	current *open        // nil: none was begun
 
 	snapshots [len(snapshotNames)]mark // what they count
 	newest    int                      // which of them is
@@ -60,6 +63,7 @@ type shape struct {
 // with the last slots, which are written when the file is full.
 type open struct {
 	shape
+	before  link // the file that was filled before it
 	slots   []int32
 	head    []byte
 	written int32 // entries below, but for those of head, are in the file
@@ -70,60 +74,82 @@ type open struct {
 // FileName is the name of the file whose first message lies at this offset.
 func FileName(offset int64) string { return fmt.Sprintf("%020d", offset) }
 
-// Open opens the index that a state describes. Files that it does not know of are removed: what is in them is added again.
+// Open opens the index that a state describes. Files that it does not know of are removed: what is in them is added again. So are those that
+// are damaged or follow on one that is missing: see Lack.
 func Open(h host.Host, o Options) (*Index, error) {
 	x := &Index{h: h, o: o, mutex: h.NewMutex("key-index"), last: -1}
-	current, err := decodeState(o.State)
+	current, err := x.decodeState(o.State)
+	if err != nil {
+		x.lacks(o.LogFirst, err)
+	} else if len(o.State) == 0 {
+		x.lacks(o.LogFirst, errUnknown)
+	}
+	limit := int64(-1)
+	if current != nil {
+		limit = current.firstOffset
+	}
+	offsets, err := x.offsets()
 	if err != nil {
 		return nil, err
 	}
-	if current != nil {
-		x.last = current.lastOffset
+	for len(offsets) > 0 && offsets[0] < limit && x.lack == nil {
+		if err := x.openClosed(offsets[0]); err != nil {
+			return nil, err
+		}
+		if x.lack == nil {
+			offsets = offsets[1:]
+		}
 	}
-	infos, err := o.Dir.List()
+	if current != nil && x.lack == nil {
+		if err := x.openCurrent(current); err != nil {
+			return nil, err
+		}
+	}
+	if x.lack != nil || current == nil {
+		if _, err := x.openSlots(nil); err != nil {
+			return nil, err
+		}
+		x.current, limit = nil, -1
+	}
+	offsets = slices.DeleteFunc(offsets, func(offset int64) bool { return offset == limit })
+	return x, x.remove(offsets)
+}
+
+// remove removes files that do not count.
+func (x *Index) remove(offsets []int64) error {
+	for _, offset := range offsets {
+		x.o.Files.Forget(x.key(offset))
+		if err := x.o.Dir.Remove(FileName(offset)); err != nil && !errors.Is(err, host.ErrNotExist) {
+			return fmt.Errorf("remove key index file %s: %w", FileName(offset), err)
+		}
+	}
+	if len(offsets) == 0 {
+		return nil
+	}
+	return x.o.Dir.SyncDir()
+}
+
+// offsets are the names of the files that are there, ascending.
+func (x *Index) offsets() (offsets []int64, err error) {
+	infos, err := x.o.Dir.List()
 	if err != nil {
 		return nil, fmt.Errorf("list key index: %w", err)
 	}
 	for _, info := range infos {
-		offset, err := strconv.ParseInt(info.Name, 10, 64)
-		switch {
-		case err != nil || info.Name != FileName(offset):
-			continue
-		case current == nil || offset > current.firstOffset:
-			err = o.Dir.Remove(info.Name)
-		case offset < current.firstOffset:
-			err = x.openClosed(offset)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("key index file %s: %w", info.Name, err)
+		if offset, err := strconv.ParseInt(info.Name, 10, 64); err == nil && info.Name == FileName(offset) {
+			offsets = append(offsets, offset)
 		}
 	}
-	if current == nil {
-		_, err := x.openSlots(nil)
-		return x, err
-	}
-	if err := x.openCurrent(current); err != nil {
-		return nil, fmt.Errorf("key index file %s: %w", FileName(current.firstOffset), err)
-	}
-	return x, nil
-}
-
-func (x *Index) openClosed(offset int64) error {
-	f, err := x.use(offset, false)
-	if err != nil {
-		return err
-	}
-	defer f.Release()
-	p := make([]byte, headerBytes)
-	if _, err := host.ReadFull(f, p, 0); err != nil {
-		return err
-	}
-	x.closed = append(x.closed, decodeShape(p))
-	return nil
+	slices.Sort(offsets)
+	return offsets, nil
 }
 
 // openCurrent makes the slots of the file that is being filled anew, from a snapshot and the entries that it does not count.
 func (x *Index) openCurrent(c *open) error {
+	if !x.follows(c.before) {
+		x.lacks(x.behindClosed(), fmt.Errorf("file %s does not follow on the one before: %w", FileName(c.firstOffset), ErrDamaged))
+		return nil
+	}
 	c.slots = make([]int32, x.o.Slots)
 	from, err := x.openSlots(c)
 	if err != nil {
@@ -131,41 +157,68 @@ func (x *Index) openCurrent(c *open) error {
 	}
 	x.flushed = mark{c.firstOffset, c.next}
 	x.stored = x.flushed
-	x.countFrom(c, c.head, 1, from)
-	if first := max(x.headEntries()+1, from); c.written > first {
-		f, err := x.use(c.firstOffset, false)
-		if err != nil {
+	if err = x.countFrom(c, c.head, 1, from); err == nil {
+		err = x.countFile(c, from)
+	}
+	if err == nil {
+		err = x.countFrom(c, c.pending, c.written, from)
+	}
+	if err = damaged(err); errors.Is(err, ErrDamaged) {
+		x.lacks(c.firstOffset, fmt.Errorf("file %s: %w", FileName(c.firstOffset), err))
+		return nil
+	}
+	x.current, x.last = c, c.lastOffset
+	return err
+}
+
+// countFile counts the entries that are in the file, from a number on. It must be as long as they say, also if none of them has to be read.
+func (x *Index) countFile(c *open, from int32) error {
+	first := x.headEntries() + 1
+	if c.written <= first {
+		return nil
+	}
+	f, err := x.use(c.firstOffset, false)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if size, err := f.Size(); err != nil || size < x.entryAt(c.written) {
+		return errors.Join(err, fmt.Errorf("%d bytes for %d entries: %w", size, c.written-1, ErrDamaged))
+	}
+	first = max(first, from)
+	p := make([]byte, entryBytes*max(min(entriesAtOnce, c.written-first), 0))
+	for n := first; n < c.written; n += entriesAtOnce {
+		part := p[:min(c.written-n, entriesAtOnce)*entryBytes]
+		if _, err := host.ReadFull(f, part, x.entryAt(n)); err != nil {
 			return err
 		}
-		defer f.Release()
-		p := make([]byte, entryBytes*min(entriesAtOnce, c.written-first))
-		for n := first; n < c.written; n += entriesAtOnce {
-			part := p[:min(c.written-n, entriesAtOnce)*entryBytes]
-			if _, err := host.ReadFull(f, part, x.entryAt(n)); err != nil {
-				return err
-			}
-			x.count(c, part, n)
+		if err := x.count(c, part, n); err != nil {
+			return err
 		}
 	}
-	x.countFrom(c, c.pending, c.written, from)
-	x.current = c
 	return nil
 }
 
 // countFrom is count for entries of which those below from are counted.
-func (x *Index) countFrom(c *open, entries []byte, number, from int32) {
+func (x *Index) countFrom(c *open, entries []byte, number, from int32) error {
 	if skip := int64(from-number) * entryBytes; skip > 0 {
 		entries, number = entries[min(skip, int64(len(entries))):], from
 	}
-	x.count(c, entries, number)
+	return x.count(c, entries, number)
 }
 
-// count brings entries, of which the first has this number, into their slots.
-func (x *Index) count(c *open, entries []byte, number int32) {
+// count brings entries, of which the first has this number, into their slots. Each must go on where its slot was.
+func (x *Index) count(c *open, entries []byte, number int32) error {
 	for ; len(entries) >= entryBytes; entries = entries[entryBytes:] {
-		c.slots[x.slotOf(int32(binary.BigEndian.Uint32(entries)))] = number
+		e := decodeEntry(entries)
+		slot := x.slotOf(e.hash)
+		if e.hash < 0 || e.seconds < 0 || e.before != c.slots[slot] || e.physical < c.firstOffset || e.physical > c.lastOffset {
+			return fmt.Errorf("entry %d is %+v: %w", number, e, ErrDamaged)
+		}
+		c.slots[slot] = number
 		number++
 	}
+	return nil
 }
 
 // headEntries is how many entries lie before the first sector that has nothing but entries and begins with one.
@@ -226,7 +279,7 @@ func (x *Index) add(hash int32, m *message.Message) {
 		}
 		x.current = &open{
 			shape: shape{firstTime: m.StoreTimestamp, firstOffset: m.PhysicalOffset, next: 1},
-			slots: make([]int32, x.o.Slots), written: 1 + x.headEntries(),
+			slots: make([]int32, x.o.Slots), written: 1 + x.headEntries(), before: x.lastFile(),
 		}
 	}
 	c := x.current

@@ -2,7 +2,8 @@ package keyindex
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"lakebed/engine/commitlog/message"
@@ -30,26 +31,27 @@ func (x *Index) Lookup(topic, key []byte, from, to int64, limit int) ([]int64, e
 	hash := message.KeyHash(topic, key)
 	x.mutex.Lock()
 	var opened []*open
+	var shapes []shape // as they are now
 	if x.current != nil {
-		opened = append(opened, x.current)
+		opened, shapes = append(opened, x.current), append(shapes, x.current.shape)
 	}
 	for _, c := range slices.Backward(x.full) {
-		opened = append(opened, c)
+		opened, shapes = append(opened, c), append(shapes, c.shape)
 	}
 	closed := slices.Clone(x.closed)
 	x.mutex.Unlock()
 	var found []int64
-	for _, c := range opened {
+	for i, c := range opened {
 		if len(found) < limit {
-			if err := x.search(c, c.firstOffset, c.firstTime, hash, from, to, limit, &found); err != nil {
+			if err := x.search(c, shapes[i], hash, from, to, limit, &found); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, s := range slices.Backward(closed) {
 		if len(found) < limit && s.firstTime <= to && s.lastTime >= from {
-			err := x.search(nil, s.firstOffset, s.firstTime, hash, from, to, limit, &found)
-			if err != nil && !errors.Is(err, host.ErrNotExist) { // removed meanwhile
+			err := x.search(nil, s.shape, hash, from, to, limit, &found)
+			if err != nil && x.counts(s.firstOffset) { // else it was removed meanwhile
 				return nil, err
 			}
 		}
@@ -57,27 +59,43 @@ func (x *Index) Lookup(topic, key []byte, from, to int64, limit int) ([]int64, e
 	return found, nil
 }
 
-// search follows the chain of a hash in one file. c is nil for a complete one.
-func (x *Index) search(c *open, file, firstTime int64, hash int32, from, to int64, limit int, found *[]int64) error {
-	number, err := x.slot(c, file, x.slotOf(hash))
+// counts reports whether a complete file is part of the index.
+func (x *Index) counts(first int64) bool {
+	x.mutex.Lock()
+	defer x.mutex.Unlock()
+	return slices.ContainsFunc(x.closed, func(s closedFile) bool { return s.firstOffset == first })
+}
+
+// search follows the chain of a hash in one file. c is nil for a complete one. Neither slots nor entries have checksums, as upstream's: but a chain
+// runs backwards, and through entries of its slot only, and one that does not is damaged.
+func (x *Index) search(c *open, s shape, hash int32, from, to int64, limit int, found *[]int64) error {
+	slot := x.slotOf(hash)
+	number, err := x.slot(c, s.firstOffset, slot)
 	if err != nil {
-		return err
+		return fmt.Errorf("file %s: %w", FileName(s.firstOffset), damaged(err))
 	}
-	for number > 0 && len(*found) < limit {
-		e, err := x.entry(c, file, number)
-		if err != nil {
-			return err
+	bound, newest, last := int32(math.MaxInt32), int64(math.MaxInt64), int64(math.MaxInt32)
+	if c == nil {
+		bound, newest, last = s.next, s.lastOffset, max((s.lastTime-s.firstTime)/secondsMillis, 0)
+	}
+	for number != 0 && len(*found) < limit {
+		if number < 0 || number >= bound {
+			return fmt.Errorf("file %s: slot %d goes on with entry %d of less than %d: %w", FileName(s.firstOffset), slot, number, bound, ErrDamaged)
 		}
-		second := firstTime/secondsMillis + int64(e.seconds)
+		e, err := x.entry(c, s.firstOffset, number)
+		if err != nil {
+			return fmt.Errorf("file %s: entry %d: %w", FileName(s.firstOffset), number, damaged(err))
+		}
+		if e.hash < 0 || x.slotOf(e.hash) != slot || e.physical > newest || e.physical < s.firstOffset || e.seconds < 0 || int64(e.seconds) > last {
+			return fmt.Errorf("file %s: entry %d of slot %d is %+v: %w", FileName(s.firstOffset), number, slot, e, ErrDamaged)
+		}
+		second := s.firstTime/secondsMillis + int64(e.seconds)
 		if e.hash == hash && second+1 >= from/secondsMillis && second <= to/secondsMillis+1 {
 			if n := len(*found); n == 0 || (*found)[n-1] != e.physical { // two keys of one message may have one hash
 				*found = append(*found, e.physical)
 			}
 		}
-		if e.before >= number {
-			break // a chain runs backwards: this one is damaged
-		}
-		number = e.before
+		newest, last, bound, number = e.physical, int64(e.seconds), number, e.before
 	}
 	return nil
 }
