@@ -3,9 +3,13 @@ package commitlog_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"lakebed/engine/commitlog"
+	"lakebed/engine/commitlog/keyindex"
+	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
 	"lakebed/sim"
 )
@@ -166,5 +170,160 @@ func TestAKeyIndexThatIsLostOrDamagedIsMadeAnewOrTold(t *testing.T) {
 	t.Logf("%d starts made the index anew, %d look-ups told damage", remade, told)
 	if remade < 60 || told == 0 {
 		t.Errorf("only %d starts made the index anew, and %d look-ups told damage", remade, told)
+	}
+}
+
+// TestAKeyIndexThatWasSwitchedOffHasAllMessages: it is switched off and on again, the process is killed at the end of each life or not, and a
+// checkpoint rots, so that a start may go by one whose files of the index a later start has removed. Each look-up finds all messages, also
+// those that were stored meanwhile.
+func TestAKeyIndexThatWasSwitchedOffHasAllMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	remade := int64(0)
+	for pattern := range 1 << 3 { // bits: killed or closed
+		for _, spoilt := range [][]string{nil, slots[:1], slots[1:], slots} {
+			b := newBook(t, indexedConfig())
+			on := func(life int) bool { return life != 2 }
+			b.before = func(life int, _ host.Host) error {
+				b.config.KeyIndex = on(life)
+				if life > 2 {
+					for _, name := range spoilt {
+						spoil(b.node, name, 20)
+					}
+				}
+				return nil
+			}
+			life := func(n, messages int) func() error {
+				return func() error {
+					if on(n) {
+						if _, err := b.mustFind(false); err != nil {
+							return fmt.Errorf("%03b, %v spoilt: %w", pattern, spoilt, err)
+						}
+					}
+					for range messages {
+						if err := b.ownKeyed(); err != nil {
+							return err
+						}
+					}
+					err := errors.Join(b.mustHold(true), b.store.CreateTopic(fmt.Sprint("made-in-", n), 1))
+					if pattern>>(n-1)&1 == 1 {
+						b.node.Crash(sim.KillProcess())
+					}
+					return err
+				}
+			}
+			b.lives(life(1, 170), life(2, 20), life(3, 150), life(4, 0))
+			remade += b.node.Visits(commitlog.PointIndexRemade)
+			b.world.Release()
+		}
+	}
+	if remade < 24 {
+		t.Errorf("only %d starts made the index anew", remade)
+	}
+}
+
+// TestAStartWithoutKeysReadsNoLog: an index to which nothing was ever added lacks nothing.
+func TestAStartWithoutKeysReadsNoLog(t *testing.T) {
+	b := newBook(t, indexedConfig())
+	b.lives(func() error {
+		for range 40 {
+			if _, err := b.store.Append(message.Message{Topic: []byte("plain"), Body: make([]byte, 500)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() error { return nil }, func() error { return nil })
+	if n := b.node.Visits(commitlog.PointIndexRemade); n != 0 {
+		t.Errorf("%d starts read the log for the key index", n)
+	}
+}
+
+// TestAStartReadsTheLogBehindTheSoundFilesOfTheKeyIndexOnly: the one that is being filled is lost.
+func TestAStartReadsTheLogBehindTheSoundFilesOfTheKeyIndexOnly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	b := newBook(t, indexedConfig())
+	var first, end, read int64
+	counting := false
+	b.node.Disk(commitlog.StoreVolume).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+		if counting && op.Kind == sim.DiskRead && strings.HasPrefix(op.Path, "commitlog/") {
+			read += op.Length
+		}
+		return sim.DiskEffect{}
+	})
+	b.before = func(life int, h host.Host) error {
+		if life == 1 {
+			return nil
+		}
+		names, err := b.indexFiles()
+		if err != nil {
+			return err
+		}
+		dir, err := indexDir(h)
+		counting = true
+		first, _ = strconv.ParseInt(names[2], 10, 64)
+		return errors.Join(err, dir.Remove(names[2]))
+	}
+	b.lives(func() error {
+		for range 440 {
+			if err := b.ownKeyed(); err != nil {
+				return err
+			}
+		}
+		err := b.settled()
+		end = b.store.Stats().Written
+		return err
+	}, func() error {
+		counting = false
+		_, err := b.mustFind(false)
+		return err
+	})
+	if limit := end - first + 4*b.config.GroupBytesMax; read < end-first || read > limit || first < end/2 {
+		t.Errorf("%d bytes of the log were read, the file is about those from %d to %d", read, first, end)
+	}
+}
+
+// TestAnOlderCheckpointMayLeadToFilesOfTheKeyIndexThatAStartHasRemoved: a start without the key index is killed behind its first checkpoint, so that
+// the older one still tells of files; the next, with the index, removes them and is killed; then the newer checkpoint rots.
+func TestAnOlderCheckpointMayLeadToFilesOfTheKeyIndexThatAStartHasRemoved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	for _, spoilt := range slots {
+		for _, behind := range []host.Point{commitlog.PointIndexRemade, keyindex.PointClosed, keyindex.PointSnapshot, commitlog.PointCheckpointed} {
+			b := newBook(t, indexedConfig())
+			killed := 0
+			b.world.OnMark(func(node *sim.Node, e host.Event) {
+				life := node.Epoch()
+				if life-2 == killed && (life == 2 && e.Name == commitlog.PointCheckpointed || life == 3 && e.Name == behind) {
+					killed++
+					node.Crash(sim.KillProcess())
+				}
+			})
+			b.before = func(life int, _ host.Host) error {
+				b.config.KeyIndex = life != 2
+				if life == 4 {
+					spoil(b.node, spoilt, 20)
+				}
+				return nil
+			}
+			b.lives(func() error {
+				for range 440 {
+					if err := b.ownKeyed(); err != nil {
+						return err
+					}
+				}
+				return nil
+			}, func() error { return nil }, func() error { return nil }, func() error {
+				_, err := b.mustFind(false)
+				return errors.Join(err, b.mustHold(true))
+			})
+			if killed != 2 {
+				t.Errorf("%s: %d starts were killed", behind, killed)
+			}
+			b.world.Release()
+		}
 	}
 }
