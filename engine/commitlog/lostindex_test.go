@@ -121,56 +121,131 @@ func TestAKeyIndexThatIsLostOrDamagedIsMadeAnewOrTold(t *testing.T) {
 	}
 	remade, told := int64(0), 0
 	for _, clean := range []bool{true, false} {
-		for _, h := range harms() {
-			for file := range 5 { // two complete ones, the one being filled, two snapshots
-				b := newBook(t, indexedConfig())
-				var name string
-				b.before = func(life int, host host.Host) error {
-					if life == 1 {
-						return nil
-					}
-					dir, err := indexDir(host)
-					if err != nil {
-						return err
-					}
-					return h.do(dir, name)
-				}
-				b.lives(func() error {
-					for range 440 {
-						if err := b.ownKeyed(); err != nil {
-							return err
-						}
-					}
-					err := errors.Join(b.settled(), b.store.CreateTopic("last", 1)) // has a checkpoint made
-					if err != nil {
-						return err
-					}
-					names, err := b.indexFiles()
-					if err != nil || len(names) != 5 {
-						return errors.Join(err, fmt.Errorf("files %q", names))
-					}
-					name = names[file]
-					if !clean {
-						b.node.Crash(sim.KillProcess())
-					}
-					return nil
-				}, func() error {
-					n, err := b.mustFind(true)
-					told += n
-					return errors.Join(err, b.mustHold(true))
-				})
-				if t.Failed() {
-					t.Fatalf("clean stop %v, file %s %s", clean, name, h.name)
-				}
-				remade += b.node.Visits(commitlog.PointIndexRemade)
-				b.world.Release()
+		b := newBook(t, indexedConfig())
+		var saved kept
+		var names []string
+		all := harms()
+		doing := func(life int) (file int, h *harm) { return (life - 2) / len(all), &all[(life-2)%len(all)] }
+		b.before = func(life int, h host.Host) (err error) {
+			if life == 1 {
+				return nil
 			}
+			if life == 2 {
+				if saved, err = keep(h); err != nil {
+					return err
+				}
+			}
+			if err := saved.restore(h); err != nil {
+				return err
+			}
+			dir, err := indexDir(h)
+			file, harm := doing(life)
+			return errors.Join(err, harm.do(dir, names[file]))
 		}
+		lives := []func() error{func() error {
+			for range 440 {
+				if err := b.ownKeyed(); err != nil {
+					return err
+				}
+			}
+			err := errors.Join(b.settled(), b.store.CreateTopic("last", 1)) // has a checkpoint made
+			if err != nil {
+				return err
+			}
+			if names, err = b.indexFiles(); err != nil || len(names) != 5 {
+				return errors.Join(err, fmt.Errorf("files %q", names))
+			}
+			if !clean {
+				b.node.Crash(sim.KillProcess())
+			}
+			return nil
+		}}
+		for range 5 * len(all) { // two complete files, the one being filled, two snapshots
+			lives = append(lives, func() error {
+				n, err := b.mustFind(true)
+				told += n
+				if err = errors.Join(err, b.mustHold(true)); err != nil {
+					file, h := doing(b.node.Epoch())
+					return fmt.Errorf("file %s %s, clean stop %v: %w", names[file], h.name, clean, err)
+				}
+				return nil
+			})
+		}
+		b.lives(lives...)
+		remade += b.node.Visits(commitlog.PointIndexRemade)
 	}
 	t.Logf("%d starts made the index anew, %d look-ups told damage", remade, told)
 	if remade < 60 || told == 0 {
 		t.Errorf("only %d starts made the index anew, and %d look-ups told damage", remade, told)
 	}
+}
+
+// kept is what checkpoints and key index have in their files. Log and queues stay as they are while nothing is appended.
+type kept struct{ checkpoints, index map[string][]byte }
+
+func keep(h host.Host) (k kept, err error) {
+	root, err := h.Disk(commitlog.StoreVolume)
+	if err != nil {
+		return k, err
+	}
+	dir, err := indexDir(h)
+	if err != nil {
+		return k, err
+	}
+	if k.checkpoints, err = contents(root, slots); err != nil {
+		return k, err
+	}
+	infos, err := dir.List()
+	var names []string
+	for _, info := range infos {
+		names = append(names, info.Name)
+	}
+	if err == nil {
+		k.index, err = contents(dir, names)
+	}
+	return k, err
+}
+
+func contents(dir host.Dir, names []string) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	for _, name := range names {
+		f, err := dir.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		size, err := f.Size()
+		p := make([]byte, size)
+		if err == nil {
+			_, err = host.ReadFull(f, p, 0)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		all[name] = p
+	}
+	return all, nil
+}
+
+func (k *kept) restore(h host.Host) error {
+	root, err := h.Disk(commitlog.StoreVolume)
+	if err != nil {
+		return err
+	}
+	dir, err := indexDir(h)
+	if err != nil {
+		return err
+	}
+	infos, err := dir.List()
+	for _, info := range infos {
+		err = errors.Join(err, dir.Remove(info.Name))
+	}
+	for _, name := range host.SortedKeys(k.index) {
+		err = errors.Join(err, host.ReplaceFile(dir, name, k.index[name]))
+	}
+	for _, name := range host.SortedKeys(k.checkpoints) {
+		err = errors.Join(err, host.ReplaceFile(root, name, k.checkpoints[name]))
+	}
+	return err
 }
 
 // TestAKeyIndexThatWasSwitchedOffHasAllMessages: it is switched off and on again, the process is killed at the end of each life or not, and a

@@ -34,6 +34,8 @@ type entries struct {
 type indexFile struct {
 	IndexFile
 	entriesFrom int64 // position of entry 0, which there is none of
+	used        int32 // slots in use
+	before      link
 }
 
 // openIndex reads the headers of the key index. State says which file is being filled.
@@ -67,30 +69,39 @@ func (v *inspection) openIndex(state []byte) {
 		}
 		v.Indexes = append(v.Indexes, x.IndexFile)
 		if x.Complete {
+			v.followed(x.Name, x.before)
 			v.entries.files = append(v.entries.files, x)
+			v.chains(&x)
 		}
 	}
+	v.filling(dir, state)
 }
 
 // header reads the header of a complete file.
 func (v *inspection) header(dir host.Dir, info host.Info, x *indexFile) bool {
 	file := path.Join(indexDir, info.Name)
 	f, err := dir.Open(info.Name)
-	p := make([]byte, indexHeaderBytes)
-	if err == nil {
-		_, err = host.ReadFull(f, p, 0)
-		_ = f.Close() // it was only read
-	}
 	if err != nil {
 		v.problem(Damage, Unreadable, file, 0, "%v", err)
 		return false
 	}
+	defer f.Close() //nolint:errcheck // it was only read
+	p := make([]byte, indexHeaderBytes)
+	if _, err = host.ReadFull(f, p, 0); err != nil {
+		v.problem(Damage, Unreadable, file, 0, "%v", err)
+		return false
+	}
 	order := binary.BigEndian
+	x.used = int32(order.Uint32(p[32:]))
 	first, next := int64(order.Uint64(p[16:])), int32(order.Uint32(p[36:]))
 	x.Last, x.Entries = int64(order.Uint64(p[24:])), next-1
 	x.entriesFrom = info.Size - int64(next)*entryBytes
 	if first != x.First || x.Last < first || next < 2 || x.entriesFrom < indexHeaderBytes+slotBytes || (x.entriesFrom-indexHeaderBytes)%slotBytes != 0 {
 		v.problem(Damage, BadIndex, file, 0, "header of messages at %d to %d with %d entries in %d bytes", first, x.Last, next-1, info.Size)
+		return false
+	}
+	if x.before, err = zeroEntry(f, p, x.entriesFrom); err != nil {
+		v.problem(Damage, BadIndex, file, 0, "%v", err)
 		return false
 	}
 	return true
