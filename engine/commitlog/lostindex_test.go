@@ -40,12 +40,7 @@ func (b *book) mustFind(told bool) (damaged int, err error) {
 		if err != nil {
 			return damaged, err
 		}
-		want := 0
-		for n := range b.sent["orders/0"] {
-			if keyOf(n) == keyOf(key) {
-				want++
-			}
-		}
+		want := (b.sent["orders/0"] - key + 6) / 7 // see keyOf
 		if len(found) != want {
 			return damaged, fmt.Errorf("%s leads to %d messages of %d", keyOf(key), len(found), want)
 		}
@@ -89,6 +84,9 @@ func editing(f func(file host.File) error) func(dir host.Dir, file string) error
 		return errors.Join(f(file), file.Sync(), file.Close())
 	}
 }
+
+// wholeHarms is how many of harms are more than a flipped byte.
+const wholeHarms = 5
 
 // harms are what may become of a file. Header, slots and entries begin at 0, 40 and 512-20.
 func harms() []harm {
@@ -164,8 +162,13 @@ func TestAKeyIndexThatIsLostOrDamagedIsMadeAnewOrTold(t *testing.T) {
 			lives = append(lives, func() error {
 				n, err := b.mustFind(true)
 				told += n
-				if err = errors.Join(err, b.mustHold(true)); err != nil {
-					file, h := doing(b.node.Epoch())
+				file, h := doing(b.node.Epoch())
+				if (b.node.Epoch()-2)%len(all) < wholeHarms {
+					err = errors.Join(err, b.mustHold(true))
+				} else if low, high, err2 := b.store.Bounds("orders", 0); low != 0 || high != int64(b.sent["orders/0"]) || err2 != nil {
+					err = errors.Join(err, err2, fmt.Errorf("the queue goes from %d to %d", low, high))
+				}
+				if err != nil {
 					return fmt.Errorf("file %s %s, clean stop %v: %w", names[file], h.name, clean, err)
 				}
 				return nil
