@@ -19,6 +19,8 @@
 //     "sparse" a write into a file that is already there may fail, and then the store stops and has to be started again.
 //   - Messages are removed by whole files, oldest first, never the newest file, and never before their units are durable, by both
 //     checkpoints.
+//   - The key index costs no message and keeps no start back: where files of it are missing or damaged, or it was switched off, it is made anew
+//     from the log, with a warning. What a look-up meets of damage is ErrCorrupt; package keyindex says what cannot be told.
 //   - A checkpoint that has gone bad costs a longer start, and a warning. If the log cannot be trusted without it, the start says which file
 //     is damaged, and what can be done.
 //
@@ -62,6 +64,9 @@
 // further back: nothing is removed that it needs. Without any, everything is made anew from the log; topics have the queues whose
 // directories are there, which are durable before a checkpoint tells of them. What a start cuts off is told in the log and by Stats.
 // Upstream trusts times of files for this, and finds wrong files after a clock step (rocketmq#678).
+//
+// What a start reads of log and key index is bounded by UncheckedBytesMax and IndexSnapshotEntries, unless files of the index are lost: then the log is
+// read from the first message on that those were about which have to be made anew, and all of it if the index was switched off.
 //
 // # How far an append has come
 //

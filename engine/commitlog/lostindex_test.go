@@ -405,3 +405,47 @@ func TestAnOlderCheckpointMayLeadToFilesOfTheKeyIndexThatAStartHasRemoved(t *tes
 		}
 	}
 }
+
+// TestAKeyIndexThatTheDiskCannotReadIsMadeAnew: a start has the log, and waits for no disk to heal.
+func TestAKeyIndexThatTheDiskCannotReadIsMadeAnew(t *testing.T) {
+	for file := range 3 {
+		b := newBook(t, indexedConfig())
+		unread := ""
+		b.node.Disk(commitlog.StoreVolume).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+			if op.Kind == sim.DiskRead && unread != "" && strings.HasSuffix(op.Path, "index/"+unread) {
+				return sim.DiskEffect{Err: host.ErrIO}
+			}
+			return sim.DiskEffect{}
+		})
+		b.before = func(life int, h host.Host) error {
+			if life == 1 {
+				return nil
+			}
+			names, err := b.indexFiles()
+			unread = names[file]
+			if file == 2 { // else none of its entries have to be read
+				dir, err2 := indexDir(h)
+				if err2 != nil {
+					return err2
+				}
+				err = errors.Join(err, dir.Remove(names[3]), dir.Remove(names[4]))
+			}
+			return err
+		}
+		b.lives(func() error {
+			for range 440 {
+				if err := b.ownKeyed(); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() error {
+			unread = ""
+			_, err := b.mustFind(false)
+			return err
+		})
+		if n := b.node.Visits(commitlog.PointIndexRemade); n != 1 {
+			t.Errorf("file %d: %d starts made the index anew", file, n)
+		}
+	}
+}

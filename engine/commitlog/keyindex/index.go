@@ -163,7 +163,7 @@ func (x *Index) openCurrent(c *open) error {
 	if err == nil {
 		err = x.countFrom(c, c.pending, c.written, from)
 	}
-	if err = damaged(err); errors.Is(err, ErrDamaged) {
+	if err = unusable(err); errors.Is(err, ErrDamaged) {
 		x.lacks(c.firstOffset, fmt.Errorf("file %s: %w", FileName(c.firstOffset), err))
 		return nil
 	}

@@ -106,7 +106,7 @@ func entryZero(header []byte, before link) []byte {
 // openClosed reads what a complete file says of itself. If it is damaged, or does not follow on the one before, that is what lacks.
 func (x *Index) openClosed(offset int64) error {
 	w, err := x.readClosed(offset)
-	if err = damaged(err); err != nil && !errors.Is(err, ErrDamaged) {
+	if err = unusable(err); err != nil && !errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("key index file %s: %w", FileName(offset), err)
 	}
 	switch {
@@ -148,6 +148,14 @@ func (x *Index) readClosed(offset int64) (w closedFile, err error) {
 		return w, fmt.Errorf("%d bytes, and its header says %+v: %w", size, w.shape, ErrDamaged)
 	}
 	return w, nil
+}
+
+// unusable makes ErrDamaged of whatever says that a start has to do without a file: a disk that cannot read it, too. The log has it all.
+func unusable(err error) error {
+	if errors.Is(err, host.ErrIO) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return damaged(err)
 }
 
 // damaged makes ErrDamaged of what it means that a file is not there, or too short.
