@@ -152,7 +152,7 @@ func logRecoveryDefects() []Defect {
 			Mechanism: "messages of before the checkpoint are in the file that goes, and are not found by key any more",
 			UnitTest:  "a test that asks for a key after a restart sees it",
 			Edits: []Edit{{
-				File: keysFolder + "index.go", Function: "Open", Original: "decodeState(o.State)", Result: "(*open, error)", Replacement: "return nil, nil",
+				File: keysFolder + "index.go", Function: "Open", Original: "x.decodeState(o.State)", Result: "(*open, error)", Replacement: "return nil, nil",
 			}},
 			Scenario: inCommitLog, Checkers: []string{checkerAgreement},
 		},
