@@ -303,6 +303,9 @@ func TestAKeyIndexThatWasSwitchedOffHasAllMessages(t *testing.T) {
 
 // TestAStartWithoutKeysReadsNoLog: an index to which nothing was ever added lacks nothing.
 func TestAStartWithoutKeysReadsNoLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	b := newBook(t, indexedConfig())
 	b.lives(func() error {
 		for range 40 {
@@ -408,6 +411,9 @@ func TestAnOlderCheckpointMayLeadToFilesOfTheKeyIndexThatAStartHasRemoved(t *tes
 
 // TestAKeyIndexThatTheDiskCannotReadIsMadeAnew: a start has the log, and waits for no disk to heal.
 func TestAKeyIndexThatTheDiskCannotReadIsMadeAnew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
 	for file := range 3 {
 		b := newBook(t, indexedConfig())
 		unread := ""

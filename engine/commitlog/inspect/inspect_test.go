@@ -133,7 +133,11 @@ func TestEveryFlippedBitThatCountsIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range indexes[:len(indexes)-1] {
-		for at := int64(0); at < 40+4*8+20*9; at += 3 { // header, slots, entry 0, and entries
+		stride := int64(3)
+		if testing.Short() {
+			stride = 29
+		}
+		for at := int64(0); at < 40+4*8+20*9; at += stride { // header, slots, entry 0, and entries
 			if in := at - 40 - 4*8 - 20; in >= 0 && in%20 >= 12 && in%20 < 16 {
 				continue // of the times in entries nothing is known
 			}

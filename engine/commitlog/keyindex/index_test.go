@@ -1,6 +1,7 @@
 package keyindex_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -190,4 +191,57 @@ func messageOf(n, more int) message.Message {
 	m := message.Message{Topic: []byte("t"), PhysicalOffset: int64(n) * 100, StoreTimestamp: int64(n) * 10}
 	m.Properties, _ = message.AppendProperties(nil, message.Property{Name: message.PropertyKeys, Value: fmt.Sprintf("own%d of%d", n, n%9) + strings.Repeat(" more", more)})
 	return m
+}
+
+// TestWhatAnEarlierVersionWroteLacksNothing: states without what follows the entries, and files whose entry 0 is zero.
+func TestWhatAnEarlierVersionWroteLacksNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	w := sim.New(sim.Config{Seed: 1})
+	node := w.NewNode("node")
+	node.Start(func(h host.Host) error {
+		dir, err := h.Disk("index")
+		if err != nil {
+			return err
+		}
+		o := keyindex.Options{Dir: dir, Files: openfiles.New(h, h.Root(), 2), Slots: 30, Entries: 150, SnapshotEntries: 40}
+		x, err := keyindex.Open(h, o)
+		if err != nil {
+			return err
+		}
+		var added []message.Message
+		for range 250 { // of two keys each
+			m := messageOf(len(added), 0)
+			added = append(added, m)
+			x.Add(&m)
+		}
+		state, err := x.Flush()
+		if err != nil {
+			return err
+		}
+		infos, err := dir.List()
+		for _, info := range infos {
+			if err == nil && !strings.HasPrefix(info.Name, "slots") {
+				var f host.File
+				if f, err = dir.Open(info.Name); err == nil {
+					err = errors.Join(host.WriteFullAt(f, make([]byte, 20), 40+4*30), f.Close())
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		o.State, o.Files = state[:len(state)-24], openfiles.New(h, h.Root(), 2)
+		if x, err = keyindex.Open(h, o); err != nil {
+			return err
+		}
+		if x.Lack() != nil {
+			t.Errorf("%+v", x.Lack())
+		}
+		return checkIndex(x, added)
+	})
+	if v := w.Run(time.Hour); v.Failed() || node.BootErr() != nil {
+		t.Error(v.String(), node.BootErr())
+	}
 }
