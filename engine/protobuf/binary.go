@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // ErrMalformed means that bytes are no message.
@@ -139,7 +140,26 @@ func AppendFixed64(b []byte, n Number, value uint64) []byte {
 
 // AppendBytes appends a field that holds bytes, a string or a message.
 func AppendBytes[T ~string | ~[]byte](b []byte, n Number, value T) []byte {
-	b = binary.AppendUvarint(b, uint64(n)<<3|uint64(Bytes))
-	b = binary.AppendUvarint(b, uint64(len(value)))
-	return append(b, value...)
+	return append(AppendLength(b, n, len(value)), value...)
 }
+
+// AppendLength begins a field that holds so many bytes. The caller appends these.
+func AppendLength(b []byte, n Number, length int) []byte {
+	b = binary.AppendUvarint(b, uint64(n)<<3|uint64(Bytes))
+	return binary.AppendUvarint(b, uint64(length))
+}
+
+// SizeOfInt is the length of a field that holds a number.
+func SizeOfInt(n Number, value int64) int {
+	return sizeOfVarint(uint64(n)<<3) + sizeOfVarint(uint64(value))
+}
+
+// SizeOfFixed64 is the length of a field that holds 8 bytes.
+func SizeOfFixed64(n Number) int { return sizeOfVarint(uint64(n)<<3) + 8 }
+
+// SizeOfBytes is the length of a field that holds so many bytes.
+func SizeOfBytes(n Number, length int) int {
+	return sizeOfVarint(uint64(n)<<3) + sizeOfVarint(uint64(length)) + length
+}
+
+func sizeOfVarint(value uint64) int { return (bits.Len64(value|1) + 6) / 7 }

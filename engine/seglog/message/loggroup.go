@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"lakebed/engine/protobuf"
 )
@@ -52,26 +53,47 @@ const (
 	fieldCompression, fieldPayload, fieldTopic, fieldOfGroup = 4, 5, 6, 1
 )
 
-// Append appends a LogGroupList.
+// Append appends a LogGroupList. Lengths are computed first, so that nothing is copied twice: payloads are long.
 func Append(b []byte, groups []Group) []byte {
-	var group, column []byte
+	total := 0
+	for i := range groups {
+		total += protobuf.SizeOfBytes(fieldOfGroup, groups[i].size())
+	}
+	b = slices.Grow(b, total)
 	for i := range groups {
 		g := &groups[i]
-		group = protobuf.AppendFixed64(group[:0], fieldTime, uint64(g.Time))
-		group = protobuf.AppendBytes(group, fieldSource, g.Source)
+		b = protobuf.AppendLength(b, fieldOfGroup, g.size())
+		b = protobuf.AppendFixed64(b, fieldTime, uint64(g.Time))
+		b = protobuf.AppendBytes(b, fieldSource, g.Source)
 		for _, c := range g.Columns {
-			column = protobuf.AppendBytes(column[:0], fieldName, c.Name)
-			column = protobuf.AppendInt(column, fieldType, int64(c.Type))
-			group = protobuf.AppendBytes(group, fieldColumns, column)
+			b = protobuf.AppendLength(b, fieldColumns, c.size())
+			b = protobuf.AppendBytes(b, fieldName, c.Name)
+			b = protobuf.AppendInt(b, fieldType, int64(c.Type))
 		}
-		group = protobuf.AppendInt(group, fieldCompression, int64(g.Compression))
-		group = protobuf.AppendBytes(group, fieldPayload, g.Payload)
+		b = protobuf.AppendInt(b, fieldCompression, int64(g.Compression))
+		b = protobuf.AppendBytes(b, fieldPayload, g.Payload)
 		if g.Topic != "" {
-			group = protobuf.AppendBytes(group, fieldTopic, g.Topic)
+			b = protobuf.AppendBytes(b, fieldTopic, g.Topic)
 		}
-		b = protobuf.AppendBytes(b, fieldOfGroup, group)
 	}
 	return b
+}
+
+// size is the length of what stands for the group in its list, without the field's head.
+func (g *Group) size() int {
+	n := protobuf.SizeOfFixed64(fieldTime) + protobuf.SizeOfBytes(fieldSource, len(g.Source))
+	for _, c := range g.Columns {
+		n += protobuf.SizeOfBytes(fieldColumns, c.size())
+	}
+	n += protobuf.SizeOfInt(fieldCompression, int64(g.Compression)) + protobuf.SizeOfBytes(fieldPayload, len(g.Payload))
+	if g.Topic != "" {
+		n += protobuf.SizeOfBytes(fieldTopic, len(g.Topic))
+	}
+	return n
+}
+
+func (c *Column) size() int {
+	return protobuf.SizeOfBytes(fieldName, len(c.Name)) + protobuf.SizeOfInt(fieldType, int64(c.Type))
 }
 
 // Parse decodes a LogGroupList. What it returns aliases b.
