@@ -260,6 +260,9 @@ func (x *Index) use(offset int64, create bool) (*openfiles.Handle, error) {
 // Add adds a message under each of its keys. Messages come in the order of the log; those that the index has are left out, and
 // so are those of transactions that were taken back.
 func (x *Index) Add(m *message.Message) {
+	if len(m.Properties) == 0 {
+		return // no keys
+	}
 	x.mutex.Lock()
 	defer x.mutex.Unlock()
 	if m.PhysicalOffset <= x.last || m.SysFlag&message.FlagTransaction == message.FlagRollback {

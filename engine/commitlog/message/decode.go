@@ -44,17 +44,19 @@ func Decode(p []byte, physical int64) (m Message, err error) {
 	if sum, want := checksum(p), binary.BigEndian.Uint32(p[checksumAt:]); sum != want {
 		return m, fmt.Errorf("record at %d has checksum %08x, its bytes %08x: %w", physical, want, sum, ErrCorrupt)
 	}
-	return parse(p, physical)
+	err = parse(&m, p, physical)
+	return m, err
 }
 
 // parse takes a record apart. A record whose parts do not sum up to its size is corrupt whatever its checksum says: it
 // was not written by Append.
-func parse(p []byte, physical int64) (m Message, err error) {
-	c := cursor{rest: p[checksumAt+4:]}
-	m.Queue, m.Flag = int32(c.uint32()), int32(c.uint32())
-	m.QueueOffset, m.PhysicalOffset = int64(c.uint64()), int64(c.uint64())
-	m.SysFlag = int32(c.uint32())
-	m.BornTimestamp = int64(c.uint64())
+func parse(m *Message, p []byte, physical int64) error {
+	order := binary.BigEndian
+	m.Queue, m.Flag = int32(order.Uint32(p[12:])), int32(order.Uint32(p[16:]))
+	m.QueueOffset, m.PhysicalOffset = int64(order.Uint64(p[20:])), int64(order.Uint64(p[28:]))
+	m.SysFlag = int32(order.Uint32(p[36:]))
+	m.BornTimestamp = int64(order.Uint64(p[40:]))
+	c := cursor{rest: p[bornHostAt:]}
 	m.BornHost = c.address(m.SysFlag&FlagBornHostIPv6 != 0)
 	m.StoreTimestamp = int64(c.uint64())
 	m.StoreHost = c.address(m.SysFlag&FlagStoreHostIPv6 != 0)
@@ -72,12 +74,15 @@ func parse(p []byte, physical int64) (m Message, err error) {
 	m.Topic = c.take(topic)
 	m.Properties = c.take(int64(c.uint16()))
 	if c.short || len(c.rest) > 0 || len(m.Topic) == 0 || len(m.Properties) > PropertiesMax || len(m.Topic) > TopicMax {
-		return Message{}, fmt.Errorf("record at %d: its parts do not make up its size: %w", physical, ErrCorrupt)
+		*m = Message{}
+		return fmt.Errorf("record at %d: its parts do not make up its size: %w", physical, ErrCorrupt)
 	}
 	if m.PhysicalOffset != physical {
-		return Message{}, fmt.Errorf("record at %d says that it lies at %d: %w", physical, m.PhysicalOffset, ErrElsewhere)
+		err := fmt.Errorf("record at %d says that it lies at %d: %w", physical, m.PhysicalOffset, ErrElsewhere)
+		*m = Message{}
+		return err
 	}
-	return m, nil
+	return nil
 }
 
 // cursor takes parts off the front of bytes. Once they do not suffice, everything is zero.

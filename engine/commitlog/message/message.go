@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 )
 
 // The magics, as upstream has them.
@@ -28,6 +29,7 @@ const (
 	PropertiesMax = math.MaxInt16
 	headBytes     = 88
 	checksumAt    = 8
+	bornHostAt    = 48
 )
 
 // The bits of SysFlag that the codec looks at; transaction halves are not put into consume queues.
@@ -119,62 +121,68 @@ func Append(dst []byte, m *Message) []byte { return AppendWith(dst, m, Rest{}) }
 
 // AppendWith is Append with what of the checksum was computed before: of the same body, topic and properties.
 func AppendWith(dst []byte, m *Message, rest Rest) []byte {
-	start := len(dst)
+	start, size := len(dst), m.Size()
 	order := binary.BigEndian
+	dst = slices.Grow(dst, size)[:start+size]
+	p := dst[start:]
 	magic := uint32(magicV1)
 	if len(m.Topic) > topicV1Max {
 		magic = magicV2
 	}
-	dst = order.AppendUint32(dst, uint32(m.Size()))
-	dst = order.AppendUint32(dst, magic)
-	dst = order.AppendUint32(dst, 0) // the checksum
-	dst = order.AppendUint32(dst, uint32(m.Queue))
-	dst = order.AppendUint32(dst, uint32(m.Flag))
-	dst = order.AppendUint64(dst, uint64(m.QueueOffset))
-	dst = order.AppendUint64(dst, uint64(m.PhysicalOffset))
-	dst = order.AppendUint32(dst, uint32(m.SysFlag))
-	dst = order.AppendUint64(dst, uint64(m.BornTimestamp))
-	dst = appendAddress(dst, &m.BornHost, m.SysFlag&FlagBornHostIPv6 != 0)
-	dst = order.AppendUint64(dst, uint64(m.StoreTimestamp))
-	dst = appendAddress(dst, &m.StoreHost, m.SysFlag&FlagStoreHostIPv6 != 0)
-	dst = order.AppendUint32(dst, uint32(m.ReconsumeTimes))
-	dst = order.AppendUint64(dst, uint64(m.PreparedOffset))
-	dst = order.AppendUint32(dst, uint32(len(m.Body)))
-	head := len(dst)
-	dst = append(dst, m.Body...)
+	order.PutUint32(p, uint32(size))
+	order.PutUint32(p[4:], magic)
+	order.PutUint32(p[checksumAt:], 0)
+	order.PutUint32(p[12:], uint32(m.Queue))
+	order.PutUint32(p[16:], uint32(m.Flag))
+	order.PutUint64(p[20:], uint64(m.QueueOffset))
+	order.PutUint64(p[28:], uint64(m.PhysicalOffset))
+	order.PutUint32(p[36:], uint32(m.SysFlag))
+	order.PutUint64(p[40:], uint64(m.BornTimestamp))
+	at := bornHostAt + putAddress(p[bornHostAt:], &m.BornHost, m.SysFlag&FlagBornHostIPv6 != 0)
+	order.PutUint64(p[at:], uint64(m.StoreTimestamp))
+	at += 8
+	at += putAddress(p[at:], &m.StoreHost, m.SysFlag&FlagStoreHostIPv6 != 0)
+	order.PutUint32(p[at:], uint32(m.ReconsumeTimes))
+	order.PutUint64(p[at+4:], uint64(m.PreparedOffset))
+	order.PutUint32(p[at+12:], uint32(len(m.Body)))
+	head := at + 16
+	at = head + copy(p[head:], m.Body)
 	if magic == magicV2 {
-		dst = order.AppendUint16(dst, uint16(len(m.Topic)))
+		order.PutUint16(p[at:], uint16(len(m.Topic)))
+		at += 2
 	} else {
-		dst = append(dst, byte(len(m.Topic)))
+		p[at] = byte(len(m.Topic))
+		at++
 	}
-	dst = append(dst, m.Topic...)
-	dst = order.AppendUint16(dst, uint16(len(m.Properties)))
-	dst = append(dst, m.Properties...)
+	at += copy(p[at:], m.Topic)
+	order.PutUint16(p[at:], uint16(len(m.Properties)))
+	copy(p[at+2:], m.Properties)
 	sum := uint32(0)
 	if rest == (Rest{}) {
-		sum = checksum(dst[start:])
+		sum = crc32.Checksum(p, castagnoli) // its own field is zero
 	} else {
-		sum = rest.with(dst[start:head])
+		sum = rest.with(p[:head])
 	}
-	order.PutUint32(dst[start+checksumAt:], sum)
+	order.PutUint32(p[checksumAt:], sum)
 	return dst
 }
 
-func appendAddress(dst []byte, a *Address, ipv6 bool) []byte {
+// putAddress writes an address, and returns how long it is.
+func putAddress(p []byte, a *Address, ipv6 bool) int {
 	bytes := addressBytesV4
 	if ipv6 {
 		bytes = addressBytesV6
 	}
-	dst = append(dst, a.IP[:bytes]...)
-	return binary.BigEndian.AppendUint32(dst, uint32(a.Port))
+	copy(p, a.IP[:bytes])
+	binary.BigEndian.PutUint32(p[bytes:], uint32(a.Port))
+	return bytes + 4
 }
 
 // checksum is that of a record, whatever stands in its own field.
 func checksum(record []byte) uint32 {
-	var zeros [4]byte
-	sum := crc32.Update(0, castagnoli, record[:checksumAt])
-	sum = crc32.Update(sum, castagnoli, zeros[:])
-	return crc32.Update(sum, castagnoli, record[checksumAt+len(zeros):])
+	var head [checksumAt + 4]byte
+	copy(head[:], record[:checksumAt])
+	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, record[len(head):])
 }
 
 // AppendBlank appends a blank that reaches this far, at least BlankBytes.
