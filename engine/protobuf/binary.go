@@ -39,14 +39,23 @@ type Field struct {
 
 // Next cuts the first field off b. Data aliases b.
 func Next(b []byte) (f Field, rest []byte, err error) {
-	tag, b, err := cutVarint(b)
+	rest, err = f.Cut(b)
 	if err != nil {
 		return Field{}, nil, err
 	}
-	if number := tag >> 3; number == 0 || number > numberMax {
-		return Field{}, nil, fmt.Errorf("field number %d: %w", number, ErrMalformed)
+	return f, rest, nil
+}
+
+// Cut is Next into a field that is there, for those who look at many.
+func (f *Field) Cut(b []byte) (rest []byte, err error) {
+	tag, b, err := cutVarint(b)
+	if err != nil {
+		return nil, err
 	}
-	f = Field{Number: Number(tag >> 3), Kind: Kind(tag & 7)}
+	if number := tag >> 3; number == 0 || number > numberMax {
+		return nil, fmt.Errorf("field number %d: %w", number, ErrMalformed)
+	}
+	f.Number, f.Kind, f.Value, f.Data = Number(tag>>3), Kind(tag&7), 0, nil
 	size := uint64(0)
 	switch f.Kind {
 	case Varint:
@@ -66,15 +75,18 @@ func Next(b []byte) (f Field, rest []byte, err error) {
 		err = fmt.Errorf("%d bytes where %d are left: %w", size, len(b), ErrMalformed)
 	}
 	if err != nil {
-		return Field{}, nil, fmt.Errorf("field %d: %w", f.Number, err)
+		return nil, fmt.Errorf("field %d: %w", f.Number, err)
 	}
 	if f.Kind == Bytes {
 		f.Data = b[:size:size]
 	}
-	return f, b[size:], nil
+	return b[size:], nil
 }
 
 func cutVarint(b []byte) (uint64, []byte, error) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), b[1:], nil // most are so short
+	}
 	value, n := binary.Uvarint(b)
 	if n <= 0 {
 		return 0, nil, fmt.Errorf("no varint: %w", ErrMalformed)
@@ -83,7 +95,7 @@ func cutVarint(b []byte) (uint64, []byte, error) {
 }
 
 // Int64 is the value of a number.
-func (f Field) Int64() (int64, error) {
+func (f *Field) Int64() (int64, error) {
 	if f.Kind != Varint {
 		return 0, fmt.Errorf("field %d has wire type %d, want a number: %w", f.Number, f.Kind, ErrMalformed)
 	}
@@ -91,7 +103,7 @@ func (f Field) Int64() (int64, error) {
 }
 
 // Uint32 is the value of a number that fits 32 bits without a sign.
-func (f Field) Uint32() (uint32, error) {
+func (f *Field) Uint32() (uint32, error) {
 	if f.Kind != Varint || f.Value > math.MaxUint32 {
 		return 0, fmt.Errorf("field %d has wire type %d and value %d, want a number of 32 bits: %w", f.Number, f.Kind, f.Value, ErrMalformed)
 	}
@@ -99,7 +111,7 @@ func (f Field) Uint32() (uint32, error) {
 }
 
 // Uint64 is the value of 8 bytes.
-func (f Field) Uint64() (uint64, error) {
+func (f *Field) Uint64() (uint64, error) {
 	if f.Kind != Fixed64 {
 		return 0, fmt.Errorf("field %d has wire type %d, want 8 bytes: %w", f.Number, f.Kind, ErrMalformed)
 	}
@@ -107,7 +119,7 @@ func (f Field) Uint64() (uint64, error) {
 }
 
 // Int32 is the value of a number that fits 32 bits.
-func (f Field) Int32() (int32, error) {
+func (f *Field) Int32() (int32, error) {
 	value, err := f.Int64()
 	if err != nil {
 		return 0, err
@@ -119,7 +131,7 @@ func (f Field) Int32() (int32, error) {
 }
 
 // Raw is the value of a string, bytes or a message. It aliases the input.
-func (f Field) Raw() ([]byte, error) {
+func (f *Field) Raw() ([]byte, error) {
 	if f.Kind != Bytes {
 		return nil, fmt.Errorf("field %d has wire type %d, want bytes: %w", f.Number, f.Kind, ErrMalformed)
 	}

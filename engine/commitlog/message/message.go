@@ -180,9 +180,11 @@ func putAddress(p []byte, a *Address, ipv6 bool) int {
 
 // checksum is that of a record, whatever stands in its own field.
 func checksum(record []byte) uint32 {
-	var head [checksumAt + 4]byte
-	copy(head[:], record[:checksumAt])
-	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, record[len(head):])
+	sum := ^crc32.Checksum(record[:checksumAt], castagnoli)
+	for range 4 { // zeros, one by one: a slice of them would be made for each call
+		sum = castagnoli[byte(sum)] ^ sum>>8
+	}
+	return crc32.Update(^sum, castagnoli, record[checksumAt+4:])
 }
 
 // AppendBlank appends a blank that reaches this far, at least BlankBytes.

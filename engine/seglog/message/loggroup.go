@@ -149,45 +149,56 @@ func eachGroup(b []byte, f func(raw []byte) error) error {
 	return nil
 }
 
-func parseGroup(b []byte) (Group, error) {
-	var g Group
-	err := groupFields(b, func(f protobuf.Field) error { return g.set(f) })
-	return g, err
-}
-
-// checkGroup is parseGroup that only remembers the time.
-func checkGroup(b []byte) (Time, error) {
-	var t Time
-	var unused Group
-	err := groupFields(b, func(f protobuf.Field) error {
-		if f.Number != fieldColumns {
-			err := unused.set(f)
-			t = unused.Time
-			return err
-		}
-		_, err := parseColumn(f)
-		return err
-	})
-	return t, err
-}
-
-// groupFields hands out a group's fields, and looks that those which are required are there.
-func groupFields(b []byte, f func(protobuf.Field) error) error {
-	const required = 1<<fieldTime | 1<<fieldSource | 1<<fieldCompression | 1<<fieldPayload
+func parseGroup(b []byte) (g Group, err error) {
+	var field protobuf.Field
 	seen := 0
 	for len(b) > 0 {
-		field, rest, err := protobuf.Next(b)
-		if err != nil {
-			return err
+		if b, err = field.Cut(b); err != nil {
+			return g, err
 		}
 		if field.Number <= fieldTopic {
 			seen |= 1 << field.Number
-			if err := f(field); err != nil {
-				return err
+			if err := g.set(&field); err != nil {
+				return g, err
 			}
 		}
-		b = rest
 	}
+	return g, complete(seen)
+}
+
+// checkGroup is parseGroup that only remembers the time.
+func checkGroup(b []byte) (t Time, err error) {
+	var field protobuf.Field
+	seen := 0
+	for len(b) > 0 {
+		if b, err = field.Cut(b); err != nil {
+			return 0, err
+		}
+		switch field.Number {
+		case fieldTime:
+			var number uint64
+			number, err = field.Uint64()
+			t = Time(number)
+		case fieldSource, fieldPayload, fieldTopic:
+			_, err = field.Raw()
+		case fieldCompression:
+			_, err = field.Uint32()
+		case fieldColumns:
+			_, err = parseColumn(&field)
+		default:
+			continue // of a later version
+		}
+		if err != nil {
+			return 0, err
+		}
+		seen |= 1 << field.Number
+	}
+	return t, complete(seen)
+}
+
+// complete looks that the fields of a group which are required are among those that were seen.
+func complete(seen int) error {
+	const required = 1<<fieldTime | 1<<fieldSource | 1<<fieldCompression | 1<<fieldPayload
 	if seen&required != required {
 		return fmt.Errorf("a required field is missing: %w", protobuf.ErrMalformed)
 	}
@@ -195,7 +206,7 @@ func groupFields(b []byte, f func(protobuf.Field) error) error {
 }
 
 // set takes over one field. Of one that comes twice the last counts, as in all of protocol buffers.
-func (g *Group) set(f protobuf.Field) (err error) {
+func (g *Group) set(f *protobuf.Field) (err error) {
 	var number uint64
 	var code uint32
 	var raw []byte
@@ -221,7 +232,7 @@ func (g *Group) set(f protobuf.Field) (err error) {
 	return err
 }
 
-func parseColumn(f protobuf.Field) (c Column, err error) {
+func parseColumn(f *protobuf.Field) (c Column, err error) {
 	b, err := f.Raw()
 	named, typed := false, false
 	for err == nil && len(b) > 0 {

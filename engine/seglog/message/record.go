@@ -99,8 +99,10 @@ func Decode(b []byte) (r Record, size int64, err error) {
 
 // checksum is that of a record, as if its field held zero.
 func checksum(record []byte) uint32 {
-	var zero [4]byte
-	sum := crc32.Checksum(record[:13], castagnoli())
-	sum = crc32.Update(sum, castagnoli(), zero[:])
-	return crc32.Update(sum, castagnoli(), record[17:])
+	table := castagnoli()
+	sum := ^crc32.Checksum(record[:13], table)
+	for range 4 { // zeros, one by one: a slice of them would be made for each call
+		sum = table[byte(sum)] ^ sum>>8
+	}
+	return crc32.Update(^sum, table, record[17:])
 }
