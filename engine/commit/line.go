@@ -20,7 +20,7 @@ type Line[P any] struct {
 	wait       time.Duration
 	byAppender bool
 	commit     func(P) error
-	settle     func(P, error)
+	settle     func(P, error) error
 
 	open    P
 	spares  []P
@@ -86,7 +86,8 @@ type Config[P any] struct {
 	ByAppender bool          // an appender that finds nobody before it commits in its own task, unless groups wait
 	Payloads   [3]P
 	Commit     func(P) error
-	Settle     func(P, error) // told every group's outcome, before its waiters are; leaves the payload empty
+	// Settle is told every group's outcome, before its waiters are. They are told what it returns. It leaves the payload empty.
+	Settle func(P, error) error
 }
 
 // New starts the tasks of a line in a group of their own below g.
@@ -197,14 +198,14 @@ func (l *Line[P]) lead() error {
 	if err != nil {
 		l.Fail(err)
 	}
-	l.settle(payload, err)
+	err = l.settle(payload, err)
 	l.mutex.Lock()
-	defer l.mutex.Unlock()
 	l.spares = append(l.spares, payload)
 	l.turn = nobodys
 	if l.bytes > 0 || l.ending {
 		l.callTask()
 	}
+	l.mutex.Unlock()
 	return err
 }
 
@@ -314,13 +315,13 @@ func (l *Line[P]) finish(o outcome[P]) {
 
 // tell settles one group.
 func (l *Line[P]) tell(o outcome[P]) {
-	l.settle(o.payload, o.err)
+	err := l.settle(o.payload, o.err)
 	l.mutex.Lock()
 	l.spares = append(l.spares, o.payload)
 	l.free.Signal()
 	l.mutex.Unlock()
 	if o.waiters.gate != nil {
-		o.waiters.err = o.err
+		o.waiters.err = err
 		o.waiters.gate.Open()
 	}
 }

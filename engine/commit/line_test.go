@@ -82,7 +82,7 @@ func (l *ledger) commit(b *batch) error {
 	return nil
 }
 
-func (l *ledger) settle(b *batch, err error) {
+func (l *ledger) settle(b *batch, err error) error {
 	if l.pause > 0 && len(b.numbers) > 1 {
 		l.h.Root().Sleep(2 * l.pause) // a group that comes later must not overtake it
 	}
@@ -95,6 +95,7 @@ func (l *ledger) settle(b *batch, err error) {
 		}
 	}
 	b.numbers = b.numbers[:0]
+	return err
 }
 
 // append appends one number of one byte, and waits if wait says so.
@@ -242,7 +243,7 @@ func TestALoneAppenderCommitsInItsOwnTask(t *testing.T) {
 			var line *commit.Line[*batch]
 			config := commit.Config[*batch]{
 				Name: "line", Limit: 10, ByAppender: own, Payloads: [3]*batch{{}, {}, {}},
-				Commit: func(*batch) error { inCommit = inside; return nil }, Settle: func(*batch, error) {},
+				Commit: func(*batch) error { inCommit = inside; return nil }, Settle: func(_ *batch, err error) error { return err },
 			}
 			line = commit.New(h, h.Root(), config)
 			h.Root().Sleep(time.Millisecond)

@@ -117,7 +117,7 @@ const zeroAheadGroups = 8
 const zerosAtOnce = 256 << 10
 
 // settle lets the dispatcher have a group, before its appends return.
-func (s *Store) settle(g *group, err error) {
+func (s *Store) settle(g *group, err error) error {
 	if err != nil {
 		s.fail(err)
 	} else {
@@ -139,6 +139,7 @@ func (s *Store) settle(g *group, err error) {
 		s.mutex.Unlock()
 	}
 	g.reset()
+	return err
 }
 
 // syncLog makes the log durable up to an offset that is written. Its failure is final: the kernel may have marked the pages

@@ -207,10 +207,14 @@ func (f *Handle) SetDirty(dirty bool) {
 }
 
 // Release gives the file back.
-func (f *Handle) Release() {
+func (f *Handle) Release() { f.ReleaseAs(false) }
+
+// ReleaseAs is Release that also says, if dirty, that the file holds bytes which no sync has reached.
+func (f *Handle) ReleaseAs(dirty bool) {
 	c := f.cache
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	f.dirty = f.dirty || dirty
 	invariant.Check(f.users > 0, "a file is released once for each use")
 	f.users--
 	if f.users > 0 {

@@ -21,8 +21,9 @@ type payload struct {
 	times  []Time
 	sizes  []int64
 	told   *outcome
-	within bool // something of it may be in a log
-	roll   bool // the open segment is to be sealed first, however short it is
+	lone   outcome // told, where the only appender commits
+	within bool    // something of it may be in a log
+	roll   bool    // the open segment is to be sealed first, however short it is
 
 	vector [1][]byte // the buffer, as files take it
 }
@@ -50,7 +51,7 @@ func (g *payload) reset() {
 		g.buffer = nil
 	}
 	g.buffer, g.times, g.sizes = g.buffer[:0], g.times[:0], g.sizes[:0]
-	g.told, g.within, g.roll = nil, false, false
+	g.told, g.lone, g.within, g.roll = nil, outcome{}, false, false
 }
 
 // outcome is what the appenders of a group wait for. It is guarded by the partition's mutex until it is decided.
@@ -77,15 +78,10 @@ func (o *outcome) decide(err error) {
 	}
 }
 
-// join gives the appender the outcome of the group that it is in. The group is open and locked. waits: it will wait for a task
-// that commits, and can be freed from now on; else the commit says when something of it may be stored.
-func (p *Partition) join(g *payload, waits bool) *outcome {
-	if g.told != nil {
-		return g.told
-	}
-	g.told = &outcome{}
-	if waits {
-		g.told.gate = p.group.NewGate()
+// join gives an appender that waits for a task to commit the outcome of the group that it is in. The group is open and locked.
+func (p *Partition) join(g *payload) *outcome {
+	if g.told == nil {
+		g.told = &outcome{gate: p.group.NewGate()}
 		p.mutex.Lock()
 		p.undecided = append(p.undecided, g.told)
 		p.mutex.Unlock()
@@ -150,8 +146,8 @@ func (p *Partition) begin(g *payload) (writing, error) {
 	return w, nil
 }
 
-// settle tells a group's appenders, unless its commit did, and empties it.
-func (p *Partition) settle(g *payload, err error) {
+// settle tells a group's appenders, unless its commit did, and empties it. It returns what a lone one is told.
+func (p *Partition) settle(g *payload, err error) error {
 	if err != nil || g.told.gate != nil {
 		p.mutex.Lock()
 		if err != nil {
@@ -160,7 +156,9 @@ func (p *Partition) settle(g *payload, err error) {
 		p.tell(g.told, err)
 		p.mutex.Unlock()
 	}
+	err = g.told.err
 	g.reset()
+	return err
 }
 
 // tell decides an outcome. The mutex is held.
@@ -188,7 +186,8 @@ func (p *Partition) store(g *payload, w *writing) error {
 	if err != nil {
 		return fmt.Errorf("open log %d: %w", s.base, err)
 	}
-	defer f.Release()
+	dirty := false
+	defer func() { f.ReleaseAs(dirty) }()
 	next := g.first + Cursor(len(g.sizes))
 	if pad := paddingFor(s.bytes+int64(len(g.buffer)), p.config.PadBytes); pad > 0 && p.pads(s.bytes+int64(len(g.buffer))-w.covered) {
 		g.buffer = message.AppendFiller(g.buffer, next, int(pad))
@@ -199,13 +198,14 @@ func (p *Partition) store(g *payload, w *writing) error {
 		g.within = !errors.Is(err, host.ErrNoSpace) || !takeBack(f, s.bytes)
 		return fmt.Errorf("write %d bytes at %d of log %d: %w", end-s.bytes, s.bytes, s.base, err)
 	}
-	f.SetDirty(true)
+	dirty = true
 	p.h.Probe().Mark(host.Event{Name: PointWritten, A: int64(next), B: end - s.bytes})
 	if p.durable() {
 		p.zeroAhead(f, end, end-s.bytes)
-		if err := p.syncLog(f, s.base); err != nil {
-			return err
+		if err := f.Sync(); err != nil {
+			return fmt.Errorf("sync log %d: %w", s.base, err)
 		}
+		dirty = false
 		p.h.Probe().Mark(host.Event{Name: PointSynced, A: int64(next)})
 	}
 	p.publish(s, g, end)
@@ -233,14 +233,6 @@ func (p *Partition) openLog(s *segment) (*openfiles.Handle, error) {
 // a full disk is no reason to leave appenders in doubt. Zeros ahead go with it, and give their room back.
 func takeBack(f host.File, size int64) bool {
 	return f.Truncate(size) == nil && f.Sync() == nil
-}
-
-func (p *Partition) syncLog(f *openfiles.Handle, base Cursor) error {
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync log %d: %w", base, err)
-	}
-	f.SetDirty(false)
-	return nil
 }
 
 // syncBase makes durable what of a log is written, in the modes in which commits do not. Several tasks call it. Only one of
@@ -361,7 +353,7 @@ func (p *Partition) roll() {
 		return // something is being written: it rolls by itself, or next time
 	}
 	g.roll = true
-	p.join(g, true) // appenders may join
+	p.join(g) // appenders may, too
 	commits.Leave(1)
 }
 

@@ -141,8 +141,13 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 			group.add(p.next, &messages[i])
 			p.next++
 		}
-		told := p.join(group, !commits.Leads())
-		commits.Commit(int64(len(group.buffer) - before))
+		bytes := int64(len(group.buffer) - before)
+		if commits.Leads() {
+			group.told = &group.lone
+			return first, commits.Commit(bytes).Wait()
+		}
+		told := p.join(group)
+		commits.Commit(bytes)
 		return first, told.wait()
 	}
 }
