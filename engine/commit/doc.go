@@ -11,6 +11,8 @@
 //   - What arrives while a group is committed is the next group. Nothing waits for company, unless Config.Wait says how long a
 //     group may: then the committing task commits all groups, also that of a lone append, and begins as soon as the group is
 //     full, its time is over, or the line ends or fails. Hurry ends all such waits for good.
+//   - Who waits for room in EnterInTurn gets it in turn, and none is woken for nothing: in a mode in which each append is a group,
+//     many may wait.
 //   - Memory is bounded by three payloads and Config.Limit.
 //
 // # What it does not promise

@@ -13,7 +13,8 @@ type Line[P any] struct {
 	tasks      host.Group
 	mutex      host.Mutex
 	work       host.Cond // the committing task waits for the turn
-	room       host.Cond // appenders wait until the open group is below the limit
+	room       host.Cond // appenders wait until the open group is below the limit, in AwaitRoom
+	place      host.Cond // and in EnterInTurn
 	told       host.Cond // the settling task waits for outcomes
 	free       host.Cond // the committing task waits for an empty payload
 	limit      int64
@@ -26,6 +27,7 @@ type Line[P any] struct {
 	spares  []P
 	waiters *waiters // of the open group
 	bytes   int64
+	queued  int           // appenders in EnterInTurn; one of them is signalled whenever there is room
 	begun   time.Duration // when the open group got its first append; kept only with a wait
 	company bool          // the committing task waits for more in the open group
 	hurried bool          // it does so no more
@@ -95,7 +97,7 @@ func New[P any](h host.Host, g host.Group, config Config[P]) *Line[P] {
 	own := g.New(config.Name)
 	m := h.NewMutex(config.Name)
 	l := &Line[P]{
-		h: h, tasks: own, mutex: m, work: own.NewCond(m), room: own.NewCond(m), told: own.NewCond(m), free: own.NewCond(m),
+		h: h, tasks: own, mutex: m, work: own.NewCond(m), room: own.NewCond(m), place: own.NewCond(m), told: own.NewCond(m), free: own.NewCond(m),
 		limit: config.Limit, wait: config.Wait, byAppender: config.ByAppender, commit: config.Commit, settle: config.Settle,
 		open: config.Payloads[0], spares: config.Payloads[1:], waiters: &waiters{},
 	}
@@ -124,6 +126,7 @@ func (l *Line[P]) Fail(err error) {
 	if l.failed == nil {
 		l.failed = err
 		l.room.Broadcast()
+		l.place.Broadcast()
 		if l.company {
 			l.work.Signal() // nothing is committed any more, so there is nothing to share
 		}
@@ -141,6 +144,34 @@ func (l *Line[P]) Enter() (payload P, ok bool) {
 	return l.open, true
 }
 
+// EnterInTurn is Enter for who waits for room: those who wait get it one after the other, in the order in which they came. It
+// returns the error that stopped the commits, or ErrStopping, and then nothing is locked. Where a group holds a
+// few appends, and many wait, AwaitRoom would wake all of them for each.
+func (l *Line[P]) EnterInTurn() (payload P, err error) {
+	l.mutex.Lock()
+	for behind := l.queued > 0; l.failed == nil && (l.bytes >= l.limit || behind); behind = false {
+		l.queued++
+		on := l.place.Wait()
+		l.queued--
+		if !on {
+			l.mutex.Unlock()
+			return payload, host.ErrStopping
+		}
+	}
+	if err := l.failed; err != nil {
+		l.mutex.Unlock()
+		return payload, err
+	}
+	return l.open, nil
+}
+
+// passRoom calls the next one who waits, if there is room. The mutex is held.
+func (l *Line[P]) passRoom() {
+	if l.queued > 0 && l.bytes < l.limit {
+		l.place.Signal()
+	}
+}
+
 // Leads says whether Commit will commit in this task: the group has no other append, and gets none. It is for whoever has
 // entered.
 func (l *Line[P]) Leads() bool {
@@ -150,7 +181,10 @@ func (l *Line[P]) Leads() bool {
 }
 
 // Withdraw unlocks the group that Enter returned, and to which nothing was appended.
-func (l *Line[P]) Withdraw() { l.mutex.Unlock() }
+func (l *Line[P]) Withdraw() {
+	l.passRoom()
+	l.mutex.Unlock()
+}
 
 // Leave unlocks the group after so many bytes were appended, at least one, for a caller that does not wait. A task commits it.
 func (l *Line[P]) Leave(bytes int64) {
@@ -162,6 +196,7 @@ func (l *Line[P]) Leave(bytes int64) {
 	if l.company && l.bytes >= l.limit {
 		l.work.Signal()
 	}
+	l.passRoom()
 	l.mutex.Unlock()
 }
 
@@ -215,6 +250,7 @@ func (l *Line[P]) takeOpen(next *waiters) (P, *waiters) {
 	last := len(l.spares) - 1
 	l.open, l.spares = l.spares[last], l.spares[:last]
 	l.waiters, l.bytes = next, 0
+	l.passRoom()
 	return payload, waiting
 }
 

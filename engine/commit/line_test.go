@@ -98,35 +98,45 @@ func (l *ledger) settle(b *batch, err error) error {
 	return err
 }
 
-// append appends one number of one byte, and waits if wait says so.
-func (l *ledger) append(n int, wait bool) error {
+// enter enters the open group when there is room: in turn, or as soon as it finds any.
+func (l *ledger) enter(inTurn bool) (*batch, error) {
+	if inTurn {
+		return l.line.EnterInTurn()
+	}
 	for {
-		b, ok := l.line.Enter()
-		if !ok {
-			if err := l.line.AwaitRoom(); err != nil {
-				return err
-			}
-			continue
+		if b, ok := l.line.Enter(); ok {
+			return b, nil
 		}
-		b.numbers = append(b.numbers, n)
-		l.mutex.Lock()
-		l.appended = append(l.appended, n)
-		l.mutex.Unlock()
-		if !wait {
-			l.line.Leave(1)
-			return nil
+		if err := l.line.AwaitRoom(); err != nil {
+			return nil, err
 		}
-		err := l.line.Commit(1).Wait()
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		if l.stored[n] != (err == nil) {
-			l.complain("the appender of %d is told %v, and it is stored: %v", n, err, l.stored[n])
-		}
-		if !slices.Contains(l.settled, n) {
-			l.complain("the appender of %d is told before its group is settled", n)
-		}
+	}
+}
+
+// append appends one number of one byte, an even one in turn, and waits if wait says so.
+func (l *ledger) append(n int, wait bool) error {
+	b, err := l.enter(n%2 == 0)
+	if err != nil {
 		return err
 	}
+	b.numbers = append(b.numbers, n)
+	l.mutex.Lock()
+	l.appended = append(l.appended, n)
+	l.mutex.Unlock()
+	if !wait {
+		l.line.Leave(1)
+		return nil
+	}
+	err = l.line.Commit(1).Wait()
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.stored[n] != (err == nil) {
+		l.complain("the appender of %d is told %v, and it is stored: %v", n, err, l.stored[n])
+	}
+	if !slices.Contains(l.settled, n) {
+		l.complain("the appender of %d is told before its group is settled", n)
+	}
+	return err
 }
 
 // verdict says what was not as promised, once all is over.

@@ -124,32 +124,27 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 	if err := p.checkSizes(messages); err != nil {
 		return 0, err
 	}
-	for {
-		commits, err := p.committer()
-		if err != nil {
-			return 0, err
-		}
-		group, ok := commits.Enter()
-		if !ok {
-			if err := commits.AwaitRoom(); err != nil {
-				return 0, p.refusal(err)
-			}
-			continue
-		}
-		first, before := p.next, len(group.buffer)
-		for i := range messages {
-			group.add(p.next, &messages[i])
-			p.next++
-		}
-		bytes := int64(len(group.buffer) - before)
-		if commits.Leads() {
-			group.told = &group.lone
-			return first, commits.Commit(bytes).Wait()
-		}
-		told := p.join(group)
-		commits.Commit(bytes)
-		return first, told.wait()
+	commits, err := p.committer()
+	if err != nil {
+		return 0, err
 	}
+	group, err := commits.EnterInTurn()
+	if err != nil {
+		return 0, p.refusal(err)
+	}
+	first, before := p.next, len(group.buffer)
+	for i := range messages {
+		group.add(p.next, &messages[i])
+		p.next++
+	}
+	bytes := int64(len(group.buffer) - before)
+	if commits.Leads() {
+		group.told = &group.lone
+		return first, commits.Commit(bytes).Wait()
+	}
+	told := p.join(group)
+	commits.Commit(bytes)
+	return first, told.wait()
 }
 
 func (p *Partition) checkSizes(messages []Message) error {
