@@ -98,7 +98,7 @@ func logOrderDefects() []Defect {
 		Mechanism: "the queue that a producer names is taken for a wish; consumers of it get nothing, and those of another get messages that are not theirs",
 		UnitTest:  "a test that pulls from the queue that it named sees it",
 		Edits: []Edit{{
-			File: logAppendFile, Function: "Store.target", Original: "m.Queue == AnyQueue", Result: "bool", Replacement: "return m.Queue >= 0 || m.Queue == AnyQueue",
+			File: logAppendFile, Function: "topic.choose", Original: "m.Queue == AnyQueue", Result: "bool", Replacement: "return m.Queue >= 0 || m.Queue == AnyQueue",
 		}},
 		Scenario: inCommitLog, Checkers: []string{model.CheckerForeign},
 	}}

@@ -59,8 +59,8 @@ func logSyncDefects() []Defect {
 			Mechanism: "in a mode that does not sync, units are durable whose messages are not; a power cut leaves queues that are ahead of the log",
 			UnitTest:  "nothing: needs a power cut",
 			Edits: []Edit{{
-				File: commitlogFolder + "checkpointing.go", Function: "Store.checkpoint", Original: "s.syncLog(confirmed)", Result: "error",
-				Replacement: "s.mutex.Lock()\ndefer s.mutex.Unlock()\ns.synced = max(s.synced, confirmed)\nreturn nil",
+				File: commitlogFolder + "checkpointing.go", Function: "Store.checkpoint", Original: "s.syncLog(to)", Result: "error",
+				Replacement: "s.mutex.Lock()\ndefer s.mutex.Unlock()\ns.synced = max(s.synced, to)\nreturn nil",
 			}},
 			Scenario: inCommitLog, Checkers: messageLosses(),
 		},

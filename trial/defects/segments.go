@@ -26,7 +26,7 @@ func segmentDefects() []Defect {
 			Mechanism: "the failed sync marks the pages clean, so the second one succeeds without writing; a power cut takes the acknowledged messages",
 			UnitTest:  "nothing: a fake file that fails once also writes the second time",
 			Edits: []Edit{{
-				File: commitFile, Function: "Partition.syncLog",
+				File: commitFile, Function: "Partition.store",
 				Original: "f.Sync()", Result: "error",
 				Replacement: `if f.Sync() == nil {
 						return nil
@@ -66,8 +66,8 @@ func segmentDefects() []Defect {
 			UnitTest: "nothing: needs a failed sync, a restart, and then a power cut",
 			Edits: []Edit{{
 				File: commitFile, Function: "Partition.store",
-				Original: "f.SetDirty(true)",
-				Replacement: `f.SetDirty(true)
+				Original: "dirty = true",
+				Replacement: `dirty = true
 					p.mutex.Lock()
 					early := p.capture(s)
 					p.mutex.Unlock()
