@@ -154,10 +154,15 @@ func (s *shrinkAll) one(ctx context.Context, d *Defect) ShrinkRow {
 	return row
 }
 
+// tries is the default number of trials, more of them with a longer budget.
+func (s *shrinkAll) tries() int {
+	return shrink.TriesDefault * max(1, int(s.options.Budget/shrink.BudgetDefault))
+}
+
 // shrink has simrun make one failure small.
 func (s *shrinkAll) shrink(ctx context.Context, d *Defect, seed uint64) (smallTrial, error) {
 	command := exec.CommandContext(ctx, s.simrun, "shrink", strconv.FormatUint(seed, 10), "--scenario="+d.Scenario, "--defect="+d.ID,
-		"--budget="+s.options.Budget.String(), "--out="+filepath.Join(s.options.Out, d.ID+".json"), "--json")
+		"--budget="+s.options.Budget.String(), fmt.Sprintf("--tries=%d", s.tries()), "--out="+filepath.Join(s.options.Out, d.ID+".json"), "--json")
 	command.Env = append(os.Environ(), "GOMAXPROCS=1")
 	var said bytes.Buffer
 	command.Stderr = &said

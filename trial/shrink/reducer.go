@@ -10,8 +10,9 @@ import (
 	"lakebed/workloads/agenda"
 )
 
-// roundsMax bounds how often all stages are gone through. Each that changes nothing is the last; few trials need four.
-const roundsMax = 8
+// roundsMax bounds how often all stages are gone through. Each that changes nothing is the last; few trials need four, and some that
+// depend on luck need more than ten. The budget ends those before.
+const roundsMax = 100
 
 // reducer is a failing trial on its way to a smaller one.
 type reducer struct {
