@@ -70,6 +70,11 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 // PeekSize reads the size out of the first HeaderBytes of a record, which say little by themselves: a caller bounds it.
 func PeekSize(header []byte) int64 { return int64(binary.BigEndian.Uint32(header[8:])) }
 
+// Heads reports whether the first HeaderBytes of a record are those of this cursor, and agree with one another.
+func Heads(header []byte, cursor Cursor) bool {
+	return binary.BigEndian.Uint64(header) == uint64(cursor) && Size(int(binary.BigEndian.Uint32(header[17:]))) == PeekSize(header)
+}
+
 // Decode reads the record that b starts with. Its payload aliases b. ErrCorrupt also if b ends before it does.
 func Decode(b []byte) (r Record, size int64, err error) {
 	if len(b) < HeaderBytes {

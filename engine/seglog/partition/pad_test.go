@@ -123,3 +123,43 @@ func TestACopyOfATornLogEndsASector(t *testing.T) {
 		}
 	}
 }
+
+// TestALogOutlivesSettings: records that were made when messages could be longer, or were padded to more, are read and kept by a life
+// with smaller settings, which reads them where a start copies them, too.
+func TestALogOutlivesSettings(t *testing.T) {
+	l, lifes := newLog(), 0
+	large := unsealedConfig()
+	large.PadBytes = 4096
+	small := large
+	small.PadBytes, small.MessageBytesMax = 512, 100
+	w, n := world(1, large)
+	n.OnExit(func(err error, _ bool) {
+		if err != nil {
+			t.Errorf("life %d: %v", lifes, err)
+		}
+		if lifes++; lifes == 1 {
+			w.At(time.Millisecond, func() {
+				n.Start(func(h host.Host) error {
+					life, err := begin(h, small)
+					if err != nil {
+						return err
+					}
+					return errors.Join(l.check(life.p), life.end())
+				})
+			})
+		}
+	})
+	n.Start(func(h host.Host) error {
+		life, err := begin(h, large)
+		for range 8 {
+			if err == nil {
+				err = l.append(life.p, 1)
+			}
+		}
+		n.Crash(sim.PowerCut(disk.Keep))
+		return err
+	})
+	if v := w.Run(time.Hour); v.Failed() {
+		t.Fatal(v.String())
+	}
+}

@@ -18,7 +18,7 @@ type scanner struct {
 	position  int64  // of buffer[from] in the log
 	end       int64  // of the log
 	next      Cursor // the one to come
-	recordMax int64  // no record is longer
+	recordMax int64  // a record that is longer was made under other settings, and is looked at twice
 }
 
 // found is a record with its place. Its bytes are good until the scanner reads on; see buffered.
@@ -41,8 +41,9 @@ func (s *scanner) record() (found, error) {
 	if err := s.fill(message.HeaderBytes); err != nil {
 		return found{}, err
 	}
-	size := message.PeekSize(s.buffer[s.from:])
-	if size < message.HeaderBytes || size > s.recordMax || size > s.end-s.position {
+	header := s.buffer[s.from:]
+	size := message.PeekSize(header)
+	if size < message.HeaderBytes || size > s.end-s.position || size > s.recordMax && !message.Heads(header, s.next) {
 		return found{}, fmt.Errorf("record of %d bytes at %d of %d: %w", size, s.position, s.end, ErrCorrupt)
 	}
 	if err := s.fill(int(size)); err != nil {
