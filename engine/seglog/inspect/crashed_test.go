@@ -175,6 +175,24 @@ func TestWhatACheckpointPromisesIsLookedFor(t *testing.T) {
 	}
 }
 
+// TestASegmentThatAStopHasSealedByHalfIsNotDamaged: one of its index files is there, and says what is in the log up to the filler that ends
+// the last sector.
+func TestASegmentThatAStopHasSealedByHalfIsNotDamaged(t *testing.T) {
+	config := unsealedConfig()
+	config.Partition.SegmentAge = 10 * time.Millisecond // as long as the life sleeps between some appends
+	dir := killed(t, t.TempDir(), config, 60)
+	s := look(t, dir).Topics[0].Partitions[0].Segments
+	half := s[len(s)-2]
+	if half.Fillers == 0 {
+		t.Fatalf("%+v", half)
+	}
+	remove(t, partitionOf(dir), "sealed", fmt.Sprintf("%d.index", half.Base))
+	r := look(t, dir)
+	if len(r.Problems) != 1 || r.Broken() || r.Problems[0].Class != inspect.Missing {
+		t.Error(text(t, r))
+	}
+}
+
 // TestFilesThatAStartSetAsideAreTold, and are no damage: the start has said so, and goes by the rest.
 func TestFilesThatAStartSetAsideAreTold(t *testing.T) {
 	dir := killed(t, t.TempDir(), unsealedConfig(), 30)

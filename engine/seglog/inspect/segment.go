@@ -184,11 +184,16 @@ type log struct {
 }
 
 // setEnd believes index files where their segment ends if there are both, of this segment, and they say the same: the file
-// may hold more, which a start has copied into the next segment.
+// may hold more, which a start has copied into the next segment. It believes one alone that says the same as the name of the next segment:
+// a filler may lie behind the last message.
 func (l *log) setEnd() {
-	if len(l.indexes) == 2 && l.indexes[0].base == l.s.Base && l.indexes[1].base == l.s.Base &&
-		l.indexes[0].logBytes == l.indexes[1].logBytes && l.indexes[0].next == l.indexes[1].next {
-		l.end = l.indexes[0].logBytes
+	all := l.indexes
+	if len(all) == 0 || all[0].base != l.s.Base {
+		return
+	}
+	if last := all[len(all)-1]; len(all) == 1 && last.next == l.limit ||
+		len(all) == 2 && last.base == l.s.Base && all[0].logBytes == last.logBytes && all[0].next == last.next {
+		l.end = last.logBytes
 	}
 }
 
