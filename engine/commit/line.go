@@ -235,6 +235,9 @@ func (l *Line[P]) lead() error {
 	}
 	err = l.settle(payload, err)
 	l.mutex.Lock()
+	if l.bytes == 0 { // the same one next: the processor has it at hand
+		payload, l.open = l.open, payload
+	}
 	l.spares = append(l.spares, payload)
 	l.turn = nobodys
 	if l.bytes > 0 || l.ending {

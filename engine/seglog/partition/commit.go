@@ -46,10 +46,34 @@ func (g *payload) add(cursor Cursor, m *Message) {
 	g.sizes = append(g.sizes, int64(len(g.buffer)-before))
 }
 
-func (g *payload) reset() {
+// grow makes room for so many bytes more, and for a filler behind them. What is not kept comes from the host's memory, so that
+// large groups do not need fresh memory each.
+func (p *Partition) grow(g *payload, bytes int64) {
+	need := len(g.buffer) + int(bytes+p.config.PadBytes+message.HeaderBytes)
+	if need <= cap(g.buffer) {
+		return
+	}
+	var larger []byte
+	if size := max(need, 2*cap(g.buffer)); size <= keptBufferBytes {
+		larger = make([]byte, size)
+	} else {
+		larger = p.h.Memory().Get(size)
+	}
+	n := copy(larger, g.buffer)
+	g.drop(p.h.Memory())
+	g.buffer = larger[:n]
+}
+
+// drop gives a buffer back that is not kept.
+func (g *payload) drop(memory host.Memory) {
 	if cap(g.buffer) > keptBufferBytes {
+		memory.Put(g.buffer)
 		g.buffer = nil
 	}
+}
+
+func (g *payload) reset(memory host.Memory) {
+	g.drop(memory)
 	g.buffer, g.times, g.sizes = g.buffer[:0], g.times[:0], g.sizes[:0]
 	g.told, g.lone, g.within, g.roll = nil, outcome{}, false, false
 }
@@ -157,7 +181,7 @@ func (p *Partition) settle(g *payload, err error) error {
 		p.mutex.Unlock()
 	}
 	err = g.told.err
-	g.reset()
+	g.reset(p.h.Memory())
 	return err
 }
 

@@ -121,7 +121,8 @@ func (p *Partition) install(segments []*segment) {
 // Append appends messages, which get cursors one after the other, and returns the first. It answers when they are as
 // durable as the mode says.
 func (p *Partition) Append(messages []Message) (Cursor, error) {
-	if err := p.checkSizes(messages); err != nil {
+	bytes, err := p.sizeOf(messages)
+	if err != nil {
 		return 0, err
 	}
 	commits, err := p.committer()
@@ -132,12 +133,12 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 	if err != nil {
 		return 0, p.refusal(err)
 	}
-	first, before := p.next, len(group.buffer)
+	first := p.next
+	p.grow(group, bytes)
 	for i := range messages {
 		group.add(p.next, &messages[i])
 		p.next++
 	}
-	bytes := int64(len(group.buffer) - before)
 	if commits.Leads() {
 		group.told = &group.lone
 		return first, commits.Commit(bytes).Wait()
@@ -147,19 +148,19 @@ func (p *Partition) Append(messages []Message) (Cursor, error) {
 	return first, told.wait()
 }
 
-func (p *Partition) checkSizes(messages []Message) error {
-	total := int64(0)
+// sizeOf is the length of the records of messages, which are not too long.
+func (p *Partition) sizeOf(messages []Message) (total int64, err error) {
 	for i := range messages {
 		if n := len(messages[i].Payload); n > p.config.MessageBytesMax {
-			return fmt.Errorf("payload of %d bytes, more than %d: %w", n, p.config.MessageBytesMax, ErrTooLarge)
+			return 0, fmt.Errorf("payload of %d bytes, more than %d: %w", n, p.config.MessageBytesMax, ErrTooLarge)
 		}
 		total += message.Size(len(messages[i].Payload))
 	}
 	if len(messages) == 0 || total > p.config.BatchBytesMax {
-		return fmt.Errorf("%d messages of %d bytes together, want one at least and at most %d bytes: %w",
+		return 0, fmt.Errorf("%d messages of %d bytes together, want one at least and at most %d bytes: %w",
 			len(messages), total, p.config.BatchBytesMax, ErrTooLarge)
 	}
-	return nil
+	return total, nil
 }
 
 // committer returns what commits, and starts it at the first append.
