@@ -27,12 +27,16 @@ func (s *Store) Append(m message.Message) (Placed, error) {
 	if err := s.check(&m); err != nil {
 		return Placed{}, err
 	}
-	q, err := s.admit(&m)
+	q, others, err := s.admit(&m)
 	if err != nil {
 		return Placed{}, err
 	}
 	defer s.end()
-	placed, ticket, err := s.place(q, &m, message.RestOf(&m))
+	var rest message.Rest
+	if others { // who would wait for the lock meanwhile
+		rest = message.RestOf(&m)
+	}
+	placed, ticket, err := s.place(q, &m, rest)
 	if err != nil {
 		return Placed{}, err
 	}
@@ -47,21 +51,22 @@ func (s *Store) Append(m message.Message) (Placed, error) {
 	return placed, nil
 }
 
-// admit lets an append in and returns the queue it goes to. Unless it fails, the caller calls end. For a topic that exists it
-// takes the lock once.
-func (s *Store) admit(m *message.Message) (q *queue, err error) {
+// admit lets an append in, and returns the queue it goes to and whether other calls are inside. Unless it fails, the caller calls
+// end. For a topic that exists it takes the lock once.
+func (s *Store) admit(m *message.Message) (q *queue, others bool, err error) {
 	s.mutex.Lock()
 	if s.closing {
 		s.mutex.Unlock()
-		return nil, ErrStopped
+		return nil, false, ErrStopped
 	}
+	others = s.users > 0
 	s.users++
 	t := s.topics[string(m.Topic)]
 	if t == nil {
 		s.mutex.Unlock()
 		if t, err = s.autoCreate(string(m.Topic)); err != nil {
 			s.end()
-			return nil, err
+			return nil, false, err
 		}
 		s.mutex.Lock()
 	}
@@ -73,9 +78,9 @@ func (s *Store) admit(m *message.Message) (q *queue, err error) {
 	}
 	if err != nil {
 		s.end()
-		return nil, err
+		return nil, false, err
 	}
-	return q, nil
+	return q, others, nil
 }
 
 // check looks at all of a message but its topic's name.
