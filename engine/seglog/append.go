@@ -25,34 +25,65 @@ func (s *Store) Append(name string, number int, payloads ...[]byte) (Placed, err
 	if number == Balanced {
 		return s.appendAnywhere(name, messages)
 	}
-	log, err := s.admit(name, number)
+	log, ahead, err := s.admit(name, number, newest(messages))
 	if err != nil {
 		return Placed{}, err
 	}
 	defer s.leave()
+	if ahead {
+		if err := s.lookAhead(messages); err != nil {
+			return Placed{}, err
+		}
+	}
 	first, err := log.Append(messages)
 	return Placed{Partition: number, First: first}, ejection(err)
 }
 
-// admit lets an append in and returns the log of its partition, if its directory is in service. Unless it fails, leave follows.
-func (s *Store) admit(name string, number int) (*partition.Partition, error) {
+// admit lets an append in, and returns the log of its partition, if its directory is in service, and whether lookAhead is due.
+// Unless it fails, leave follows.
+func (s *Store) admit(name string, number int, newest Time) (log *partition.Partition, ahead bool, err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.closing {
-		return nil, ErrClosed
+		return nil, false, ErrClosed
 	}
 	t, err := s.topicLocked(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if number < 0 || number >= len(t.members) {
-		return nil, fmt.Errorf("partition %d of topic %s, which has %d: %w", number, name, len(t.members), ErrNoPartition)
+		return nil, false, fmt.Errorf("partition %d of topic %s, which has %d: %w", number, name, len(t.members), ErrNoPartition)
 	}
-	log, err := s.writableLocked(t.members[number])
-	if err == nil {
+	if log, err = s.writableLocked(t.members[number]); err == nil {
 		s.calls++
 	}
-	return log, err
+	return log, newest > s.horizon, err
+}
+
+// newest is the largest time of messages.
+func newest(messages []partition.Message) (t Time) {
+	for i := range messages {
+		t = max(t, messages[i].Time)
+	}
+	return t
+}
+
+// lookAhead refuses messages that are too far ahead of the clock. It remembers how far that is, so that few appends read the
+// clock; each round of retention forgets it, since the clock may have gone back.
+func (s *Store) lookAhead(messages []partition.Message) error {
+	if s.config.FutureMax == 0 {
+		return nil
+	}
+	limit := Time((int64(s.h.Now()) + int64(s.config.FutureMax)) / int64(s.config.TimeUnit))
+	for i := range messages {
+		if t := messages[i].Time; t > limit {
+			return fmt.Errorf("message %d has the time %d, after %d, which is %v from now: %w", i, t, limit, s.config.FutureMax, ErrInvalid)
+		}
+	}
+	s.mutex.Lock()
+	s.horizon = limit
+	s.mutex.Unlock()
+	return nil
 }
 
 // check looks at messages before anything is done with them, and appends them to messages.
@@ -61,12 +92,6 @@ func (s *Store) check(messages []partition.Message, payloads [][]byte) ([]partit
 		m, err := partition.NewMessage(payload)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
-		}
-		if s.config.FutureMax > 0 {
-			limit := (int64(s.h.Now()) + int64(s.config.FutureMax)) / int64(s.config.TimeUnit)
-			if m.Time > Time(limit) {
-				return nil, fmt.Errorf("message %d has the time %d, after %d, which is %v from now: %w", i, m.Time, limit, s.config.FutureMax, ErrInvalid)
-			}
 		}
 		messages = append(messages, m)
 	}
@@ -99,6 +124,9 @@ func (s *Store) appendAnywhere(name string, messages []partition.Message) (Place
 		return Placed{}, err
 	}
 	defer s.leave()
+	if err := s.lookAhead(messages); err != nil {
+		return Placed{}, err
+	}
 	t, err := s.topic(name)
 	if err != nil {
 		return Placed{}, err

@@ -26,7 +26,8 @@ type Store struct {
 	mutex   host.Mutex
 	idle    host.Cond // the last call under way has ended
 	topics  map[string]*topic
-	calls   int // under way
+	calls   int  // under way
+	horizon Time // messages up to it are not too far ahead of the clock
 	closing bool
 	making  host.Mutex // one topic is made or changed at a time
 }

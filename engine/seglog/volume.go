@@ -227,6 +227,9 @@ func (v *volume) retain() error {
 		removed += n
 		all = append(all, err)
 	}
+	s.mutex.Lock()
+	s.horizon = 0
+	s.mutex.Unlock()
 	s.h.Probe().Mark(host.Event{Name: PointRetained, A: int64(removed), Extra: v.name})
 	if v.dir != nil {
 		if err := v.checkSpace(); err != nil {
