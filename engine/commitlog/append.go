@@ -202,7 +202,7 @@ func (s *Store) encode(g *group, q *queue, m *message.Message, rest message.Rest
 	if at%s.config.FileBytes == 0 {
 		s.h.Probe().Mark(host.Event{Name: PointRolled, A: at})
 	}
-	s.stored = max(s.stored, int64(s.h.Now())/int64(time.Millisecond)) // the clock may jump back
+	s.stored = max(s.stored, s.wallMillis()) // the clock may jump back
 	m.QueueOffset, m.PhysicalOffset, m.StoreTimestamp = 0, at, s.stored
 	if m.InQueue() {
 		m.QueueOffset = q.next
@@ -216,6 +216,18 @@ func (s *Store) encode(g *group, q *queue, m *message.Message, rest message.Rest
 	g.blank = g.blank || s.config.Flush != FlushNever || int64(len(g.bytes)) >= s.config.GroupBytesMax
 	s.blank = g.blank
 	return Placed{Queue: q.id, QueueOffset: m.QueueOffset, Physical: at, Stored: s.stored}
+}
+
+// clockTrust is how long a look at the wall clock is moved on by the other one, which takes half as long to read.
+const clockTrust = 10 * time.Millisecond
+
+// wallMillis is the wall clock, in ms. A jump may be seen by clockTrust late. The open group's lock is held.
+func (s *Store) wallMillis() int64 {
+	now := s.h.Elapsed()
+	if now >= s.wallUntil {
+		s.wallBase, s.wallUntil = s.h.Now()-host.Wall(now), now+clockTrust
+	}
+	return int64(s.wallBase+host.Wall(now)) / millisecondsOf
 }
 
 // awaitUnit waits until the message at this offset has its unit.

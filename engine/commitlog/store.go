@@ -3,6 +3,7 @@ package commitlog
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"lakebed/engine/commit"
 	"lakebed/engine/commitlog/keyindex"
@@ -60,6 +61,9 @@ type Store struct {
 	blank  bool  // the group that was appended to last ends with a blank
 	there  int64 // behind the last file that is known to be there
 	stored int64 // store timestamp of the last one, ms
+
+	wallBase  host.Wall     // what the wall clock is ahead of Elapsed
+	wallUntil time.Duration // and until when that is believed, on Elapsed
 
 	// Used by whoever has the turn to commit.
 	writer     *series.Writer
