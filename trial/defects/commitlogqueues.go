@@ -135,8 +135,8 @@ func logSearchDefects() []Defect {
 				"Store timestamps must not fall within a queue",
 			UnitTest: "nothing, unless it sets the clock back between two appends",
 			Edits: []Edit{{
-				File: logAppendFile, Function: "Store.encode", Original: "s.stored = max(s.stored, int64(s.h.Now())/int64(time.Millisecond))",
-				Replacement: "s.stored = int64(s.h.Now()) / int64(time.Millisecond)",
+				File: logAppendFile, Function: "Store.encode", Original: "s.stored = max(s.stored, s.wallMillis())",
+				Replacement: "s.stored = s.wallMillis()",
 			}},
 			Scenario: inCommitLog, Checkers: []string{model.CheckerTime},
 		},
