@@ -64,6 +64,16 @@ func logSyncDefects() []Defect {
 			}},
 			Scenario: inCommitLog, Checkers: messageLosses(),
 		},
+		{
+			ID: "checkpoint-shares-sector", Title: "a checkpoint counts messages in whose last sector the next ones will lie",
+			Origin:    ours + "no write touches a sector in which durable bytes lie; compare SQLite's powersafe overwrite",
+			Mechanism: "in mode never the log does not end a sector when it is synced for a checkpoint; the next append is torn, and spoils what was counted",
+			UnitTest:  "nothing: needs a device that spoils whole sectors, and a power cut behind a checkpoint",
+			Edits: []Edit{{
+				File: commitlogFolder + "seal.go", Function: "Store.seal", Original: "s.sealing = true", Replacement: "return need, nil",
+			}},
+			Scenario: inCommitLog, Checkers: messageLosses(),
+		},
 	}, logStopDefects()...)
 }
 

@@ -82,6 +82,20 @@ func segmentDefects() []Defect {
 			Scenario: inSegments, Checkers: segmentLosses(),
 		},
 		{
+			ID: "segment-checkpoint-shares-sector", Title: "a checkpoint covers messages in whose last sector the next ones will lie",
+			Origin:    ours + "no write touches a sector in which durable bytes lie; compare SQLite's powersafe overwrite",
+			Mechanism: "in mode never a log does not end a sector when it is synced for a checkpoint; the next append is torn, and spoils what is covered",
+			UnitTest:  "nothing: needs a device that spoils whole sectors, and a power cut behind a checkpoint",
+			Edits: []Edit{
+				{File: commitFile, Function: "Partition.pads", Original: "behind >= p.checkpointDue()", Result: "bool", Replacement: "return false"},
+				{
+					File: partitionFolder + "settle.go", Function: "Partition.toSettle", Original: "paddingFor(s.bytes, p.config.PadBytes) == 0", Result: "bool",
+					Replacement: "return true",
+				},
+			},
+			Scenario: inSegments, Checkers: segmentLosses(),
+		},
+		{
 			ID: "tail-trusted-by-length", Title: "a record at the end of a log is taken for whole because its length says so",
 			Origin: "simulation facts 3.2 (Alagappan et al., FAST 2018): a file may have grown, with zeros or old bytes in the hole",
 			Mechanism: "a power cut keeps the size and the first page of a record and drops another one of its pages; the start finds a length that fits " +
