@@ -286,6 +286,7 @@ func (l *Line[P]) next(held bool) (payload P, waiting *waiters, ok bool) {
 			l.told.Signal()
 			if l.failed == nil {
 				l.failed = host.ErrStopping // who still comes is refused: nobody would commit it
+				l.place.Broadcast()
 			}
 			return payload, nil, false
 		}
