@@ -165,7 +165,7 @@ func TestEveryCrashPointKeepsWhatWasAcknowledged(t *testing.T) {
 	for _, config := range crashConfigs() {
 		stride := stride
 		if config.ZeroAheadBytes == 0 && !every {
-			stride *= 2 // the calls are those of the ones before, but for the zeros
+			stride *= 4 // the calls are those of the ones before, but for the zeros
 		}
 		for call := 1; ; call += stride {
 			ended := false
@@ -238,7 +238,7 @@ func TestEveryFailedCallLosesNothing(t *testing.T) {
 // TestTheScenarioMeetsWhatAPartitionDoes: the enumeration is worth as much as what happens in its scenario.
 func TestTheScenarioMeetsWhatAPartitionDoes(t *testing.T) {
 	met := map[host.Point]int64{}
-	for i, config := range crashConfigs() {
+	for i, config := range crashConfigs()[:4] {
 		for _, call := range []int{40, 75, 76, 77, 1 << 20} {
 			c := crashPoint{config: config, seed: uint64(i), call: call, how: sim.PowerCut(disk.Torn)}
 			_, n, err := c.trial()
