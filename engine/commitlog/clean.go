@@ -23,7 +23,6 @@ func (s *Store) cleanAtIntervals() {
 	for s.awaitRound() {
 		before := s.log.First()
 		if err := s.Clean(); err != nil && !errors.Is(err, ErrStopped) {
-			s.fail(fmt.Errorf("remove old files: %w", err))
 			return
 		}
 		if s.isFull() && s.log.First() > before {
@@ -73,7 +72,8 @@ const (
 	pressing          // the oldest files go, expired or not
 )
 
-// Clean is one round of retention.
+// Clean is one round of retention. After an error the store has failed, whoever called: nobody knows whether the name of a file is gone, and
+// with the next one's gone for good there would be a gap if it were not.
 func (s *Store) Clean() error {
 	if err := s.begin(); err != nil {
 		return err
@@ -81,6 +81,19 @@ func (s *Store) Clean() error {
 	defer s.end()
 	s.cleaning.Lock() // else two might remove a file each, where one was to go
 	defer s.cleaning.Unlock()
+	if err := s.Failed(); err != nil {
+		return err
+	}
+	err := s.removeOld()
+	if err != nil {
+		err = fmt.Errorf("remove old files: %w", err)
+		s.fail(err)
+	}
+	return err
+}
+
+// removeOld removes the files that are to go in one round.
+func (s *Store) removeOld() error {
 	full, err := s.lookAtSpace()
 	if err != nil {
 		s.h.Log(host.Warn, "cannot tell how full the volume is", host.F("error", err))

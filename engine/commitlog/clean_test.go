@@ -8,6 +8,7 @@ import (
 	"lakebed/engine/commitlog"
 	"lakebed/engine/host"
 	"lakebed/sim"
+	"lakebed/sim/disk"
 )
 
 // TestExpiredFilesGoAtTheirHour, and not before.
@@ -193,6 +194,56 @@ func TestARefusedAppendHasRoomMade(t *testing.T) {
 				t.Errorf("%s: refused %v, the log begins at %d", c.name, refused, b.store.Stats().First)
 			}
 			return errors.Join(b.addAll(3), ballast.Close(), b.mustHold(true))
+		})
+	}
+}
+
+// TestAFailedRemovalStopsTheStore, whoever asked for the round: nobody knows whether the name is gone, and if the next one were removed for good
+// there might be a gap. Its next life has all that the files hold, and removes them.
+func TestAFailedRemovalStopsTheStore(t *testing.T) {
+	for _, kind := range []sim.DiskKind{sim.DiskRemove, sim.DiskSyncDir} {
+		config := smallConfig(commitlog.FlushGroup)
+		config.Retention.Interval, config.Retention.Age, config.Retention.DeleteHours = time.Hour, time.Second, everyHour()
+		b := newBook(t, config)
+		fail, removed := false, 0
+		b.node.Disk(commitlog.StoreVolume).SetFaults(func(op *sim.DiskOp) sim.DiskEffect {
+			if op.Kind == sim.DiskRemove {
+				removed++
+			}
+			if fail && op.Kind == kind {
+				fail = false
+				return sim.DiskEffect{Err: host.ErrIO}
+			}
+			return sim.DiskEffect{}
+		})
+		b.lives(func() error {
+			if err := b.addAll(60); err != nil {
+				return err
+			}
+			b.h.Root().Sleep(5 * time.Second)
+			if err := b.store.CreateTopic("checkpointed", 1); err != nil {
+				return err
+			}
+			fail, removed = true, 0
+			for range 3 {
+				if err := b.store.Clean(); !errors.Is(err, commitlog.ErrFailed) && !errors.Is(err, host.ErrIO) {
+					t.Errorf("a round over a failed removal: %v", err)
+				}
+			}
+			if fail || removed != 1 {
+				t.Errorf("%d files were removed, the first of them with a failure", removed)
+			}
+			if err := b.store.AwaitEnd(b.h.Root()); !errors.Is(err, commitlog.ErrFailed) {
+				t.Errorf("the store ended with %v", err)
+			}
+			b.node.Crash(sim.PowerCut(disk.Drop))
+			return nil
+		}, func() error {
+			first := b.store.Stats().First
+			if err := b.store.Clean(); err != nil || b.store.Stats().First <= first {
+				t.Errorf("the next life removes nothing: the log begins at %d, %v", b.store.Stats().First, err)
+			}
+			return b.mustHold(true)
 		})
 	}
 }
