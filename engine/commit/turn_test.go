@@ -104,3 +104,27 @@ func TestRoomForSeveralIsGivenToSeveral(t *testing.T) {
 		})
 	}
 }
+
+// TestTheEndLeavesNoneWaitingInTurn: whoever waits for room when the line ends is committed, or told that it has ended.
+func TestTheEndLeavesNoneWaitingInTurn(t *testing.T) {
+	for seed := range uint64(20) {
+		inWorld(t, seed, func(h host.Host) error {
+			l := newLedger(h, commit.Config[*batch]{Limit: 1})
+			l.hold = h.Root().NewGate() // commits take no time then: the line may end before the one who was called has come
+			told, all := make([]error, 6), h.Root().New("comers")
+			for i := range told {
+				all.Go("comer", func() { told[i] = l.append(2*i, true) })
+			}
+			h.Root().Sleep(time.Millisecond)
+			l.hold.Open()
+			l.line.End()
+			all.Wait()
+			for i, err := range told {
+				if err != nil && !errors.Is(err, host.ErrStopping) {
+					return fmt.Errorf("append %d is told %v", i, err)
+				}
+			}
+			return l.verdict()
+		})
+	}
+}
