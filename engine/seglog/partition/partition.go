@@ -89,10 +89,12 @@ func Open(h host.Host, g host.Group, place Place, config Config) *Partition {
 		tasks: g.New("partition"), syncing: h.NewMutex("partition-sync")}
 	p.settled = p.tasks.NewCond(p.mutex)
 	segments, err := p.recover()
-	p.install(segments)
 	if err != nil {
-		p.partial = true
-		p.fail(fmt.Errorf("open partition %s: %w", place.Name, err))
+		err = fmt.Errorf("open partition %s: %w", place.Name, err)
+	}
+	p.install(segments, err)
+	if err != nil {
+		p.tellFailed(err)
 	}
 	return p
 }
@@ -105,16 +107,21 @@ func endOf(segments []*segment) Cursor {
 	return 0
 }
 
-// install takes up what recover found.
-func (p *Partition) install(segments []*segment) {
+// install takes up what recover found, before its failure if there was one. Then the partition is never open, not even for a moment: the
+// settling task would seal a segment of which only the beginning could be read, and the rest would be lost.
+func (p *Partition) install(segments []*segment, failure error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.segments = segments
 	setPeaks(segments)
-	p.visible, p.partial, p.doomed = endOf(segments), false, nil
+	p.visible, p.partial, p.doomed = endOf(segments), failure != nil, nil
 	p.state, p.failure, p.commits, p.busySince, p.unsynced = open, nil, nil, 0, false
 	p.zeroed = 0
 	p.wakeWaiting()
+	if failure != nil {
+		p.state, p.failure = failed, failure
+		return
+	}
 	p.wakeSettler()
 }
 
@@ -237,6 +244,11 @@ func (p *Partition) fail(err error) {
 	if commits != nil {
 		commits.Fail(err)
 	}
+	p.tellFailed(err)
+}
+
+// tellFailed lets the store know of a failure.
+func (p *Partition) tellFailed(err error) {
 	p.h.Probe().Mark(host.Event{Name: PointFailed, Extra: p.place.Name})
 	p.place.Failed(err)
 }
@@ -300,7 +312,7 @@ func (p *Partition) Restore() error {
 		return fmt.Errorf("restore partition %s: it ends at cursor %d, and messages up to %d were acknowledged: %w",
 			p.place.Name, end, p.visible, ErrCorrupt)
 	}
-	p.install(segments)
+	p.install(segments, nil)
 	p.h.Probe().Mark(host.Event{Name: PointRestored, A: int64(p.visible), Extra: p.place.Name})
 	return nil
 }
