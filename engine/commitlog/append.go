@@ -196,7 +196,7 @@ func (s *Store) encode(g *group, q *queue, m *message.Message, rest message.Rest
 		g.begin(s.tail)
 	}
 	if at != s.tail {
-		g.bytes = message.AppendBlank(g.bytes, at-s.tail)
+		g.bytes = message.AppendBlank(g.bytes, s.tail, at-s.tail)
 		g.begin(at)
 	}
 	if at%s.config.FileBytes == 0 {

@@ -33,7 +33,7 @@
 //     rot cannot be told from a torn tail, and is cut off. A unit of a queue has no checksum (it is upstream's): rot of its offset
 //     or size is told, by the message that is not there; rot of its tag hides the message from pulls by tag, and is not told. Where a queue
 //     begins is found by its units: rotten ones hide no message but their own, and that only if they fit in with those around them.
-//   - A message that forges, in its body, a whole record with the right offset may be taken for one, if its file is recycled
+//   - A message that forges, in its body, a whole record or blank with the right offset may be taken for one, if its file is recycled
 //     and a crash tears the log in that very place.
 //   - Push and short polling are package consumer's. A service over HTTP is not here, but in package messageserver. Over the network
 //     package server serves it, with four senders, and package client uses it.

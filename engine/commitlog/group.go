@@ -45,13 +45,17 @@ func (s *Store) padded(end int64) int64 {
 		return end
 	}
 	behind := end + message.BlankBytes
-	return behind + (s.config.SectorBytes-behind%s.config.SectorBytes)%s.config.SectorBytes
+	behind += (s.config.SectorBytes - behind%s.config.SectorBytes) % s.config.SectorBytes
+	if fileEnd := s.log.FileEnd(end); behind+message.BlankBytes > fileEnd {
+		return fileEnd // small sectors: a blank that leads to the next file would not fit behind this one
+	}
+	return behind
 }
 
 // pad ends a group with the blank that leads to the next one, if it has one.
 func (s *Store) pad(g *group) {
 	if to := s.padded(g.end); g.blank && to != g.end {
-		g.bytes = message.AppendBlank(g.bytes, to-g.end)
+		g.bytes = message.AppendBlank(g.bytes, g.end, to-g.end)
 		g.end = to
 	}
 }

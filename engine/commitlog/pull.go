@@ -279,9 +279,9 @@ func (s *Store) confirmedNow() int64 {
 }
 
 // holds reports whether a record of this size may lie at an offset. What is read from units and index entries is not
-// believed: their bytes may have rotted.
+// believed: their bytes may have rotted. Earlier versions left no more than the first bytes of a blank at the end of a file.
 func (s *Store) holds(at, size int64) bool {
-	if at < 0 || size < message.FixedBytes || at+size+message.BlankBytes > s.log.FileEnd(at) {
+	if at < 0 || size < message.FixedBytes || at+size+message.PeekBytes > s.log.FileEnd(at) {
 		return false
 	}
 	return at+size <= s.confirmedNow() // units of a batch may be seen before the batch counts as dispatched

@@ -124,7 +124,7 @@ func hasHash(m *message.Message, hash int32) (has bool) {
 
 // read returns the message at an offset that the index names.
 func (s *Store) read(at int64) (message.Message, error) {
-	head := make([]byte, message.BlankBytes)
+	head := make([]byte, message.PeekBytes)
 	if !s.holds(at, message.FixedBytes) {
 		return message.Message{}, s.notThere(at, message.ErrCorrupt)
 	}

@@ -239,7 +239,7 @@ func (s *Store) cutAndRewrite(synced, end int64) (int64, error) {
 	}
 	next := s.padded(end)
 	if next != end { // a group was cut in its middle
-		if err := s.log.WriteAt(message.AppendBlank(nil, next-end), end); err != nil {
+		if err := s.log.WriteAt(message.AppendBlank(nil, end, next-end), end); err != nil {
 			return 0, err
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Store) askBlank() {
 		return
 	}
 	g.begin(s.tail)
-	g.bytes = message.AppendBlank(g.bytes, to-s.tail)
+	g.bytes = message.AppendBlank(g.bytes, s.tail, to-s.tail)
 	g.begin(to) // for who may still join
 	s.tail, s.blank = to, true
 	g.end, g.stored, g.blank = to, s.stored, true

@@ -36,6 +36,9 @@ func (w *walker) next() (message.Message, error) {
 		kind, size := message.Peek(head)
 		switch {
 		case kind == message.Blank && w.at+size <= fileEnd: // behind a group, or the rest of the file
+			if err := message.CheckBlank(head, w.at); err != nil {
+				return message.Message{}, err
+			}
 			w.at += size
 			continue
 		case kind == message.Record && w.at+size+message.BlankBytes <= fileEnd && w.at+size <= w.limit:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"lakebed/engine/commitlog/message"
@@ -43,14 +44,16 @@ func (v *inspection) walkFile(file LogFile) bool {
 	defer f.Close() //nolint:errcheck // it was only read
 	in := reader{f: f, size: file.Bytes}
 	for v.End = file.Base; in.at < in.size; v.End = file.Base + in.at {
-		head, err := in.bytes(message.BlankBytes)
+		head, err := in.bytes(fillerBytes)
 		if err == nil {
-			kind, size := message.Peek(head)
-			if kind == message.Blank && in.at+size <= in.size {
-				in.at += size
+			var passed bool
+			if passed, err = in.filler(head, file.Base); passed {
 				continue
 			}
-			err = v.record(&in, file.Base, kind, size)
+			if err == nil {
+				kind, size := message.Peek(head)
+				err = v.record(&in, file.Base, kind, size)
+			}
 		}
 		if err != nil && !v.ending(name, &in, file, err) {
 			return v.End == file.Base+file.Bytes
@@ -109,8 +112,6 @@ func (v *inspection) ending(name string, in *reader, file LogFile, why error) bo
 		v.skip(at, file.Base+in.at)
 		v.Skipped += searched
 		return true
-	case elsewhere:
-		// of the former life of a file that is used again
 	case !in.blank():
 		where := ""
 		if searched, found := in.search(file.Base); found {
@@ -118,9 +119,40 @@ func (v *inspection) ending(name string, in *reader, file LogFile, why error) bo
 			v.Stray += count
 			where = fmt.Sprintf("; the next whole record lies %d bytes behind, at %d: a start cuts off what is behind the first, %d messages in a row", searched, place, count)
 		}
+		if elsewhere && where == "" {
+			break // of the former life of a file that is used again, and nothing of this one behind it
+		}
 		v.problem(Doubt, TornTail, name, at, "bytes that are no record: %v%s", why, where)
 	}
 	return false
+}
+
+// The layout of a blank, as package message documents it.
+const (
+	fillerMagic   = 0xCBD43194
+	fillerBytes   = 20
+	fillerPlaceAt = 8
+	fillerSumAt   = 16
+)
+
+// filler passes over the blank that lies at the reader's place; not passed: none begins there. An error: it is torn, or of another place.
+func (in *reader) filler(head []byte, base int64) (passed bool, err error) {
+	order := binary.BigEndian
+	if order.Uint32(head[4:]) != fillerMagic {
+		return false, nil
+	}
+	p, at := head[:fillerBytes], base+in.at
+	reach, place := int64(order.Uint32(p)), int64(order.Uint64(p[fillerPlaceAt:]))
+	switch {
+	case crc32.Checksum(p[:fillerSumAt], crc32.MakeTable(crc32.Castagnoli)) != order.Uint32(p[fillerSumAt:]):
+		return false, fmt.Errorf("the checksum of the blank at %d does not fit: %w", at, message.ErrCorrupt)
+	case place != at:
+		return false, fmt.Errorf("the blank at %d says that it lies at %d: %w", at, place, message.ErrElsewhere)
+	case reach < fillerBytes || in.at+reach > in.size:
+		return false, fmt.Errorf("the blank at %d has %d bytes: %w", at, reach, message.ErrCorrupt)
+	}
+	in.at += reach
+	return true, nil
 }
 
 // The bounds of one search for the next whole record.
@@ -169,19 +201,23 @@ func (in *reader) whole(base, size int64) (message.Message, error) {
 // strays counts the messages from here on, as far as whole ones follow one another in the file.
 func (in *reader) strays(base int64) (count int64) {
 	for in.at < in.size {
-		head, err := in.bytes(message.BlankBytes)
+		head, err := in.bytes(fillerBytes)
 		if err != nil {
 			break
 		}
-		kind, size := message.Peek(head)
-		if kind == message.Record {
-			if _, err = in.whole(base, size); err == nil {
-				count++
-			}
+		if passed, err := in.filler(head, base); err != nil {
+			break
+		} else if passed {
+			continue
 		}
-		if err != nil || kind == message.Nothing || in.at+size > in.size {
+		kind, size := message.Peek(head)
+		if kind != message.Record {
 			break
 		}
+		if _, err = in.whole(base, size); err != nil {
+			break
+		}
+		count++
 		in.at += size
 	}
 	return count

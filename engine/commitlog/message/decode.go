@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 )
 
 // Kind says what stands at an offset of the log.
@@ -12,13 +13,13 @@ type Kind uint8
 const (
 	Nothing Kind = iota // no magic: never written, or torn
 	Record              // perhaps a record: Decode tells
-	Blank               // nothing, as far as its size reaches
+	Blank               // perhaps nothing, as far as its size reaches: CheckBlank tells
 )
 
-// Peek reads the first 8 bytes of what stands at an offset: what it may be, and how long. The size of a record is at
-// least FixedBytes, whatever the bytes are; whether it fits is for the caller to see.
+// Peek reads the first PeekBytes of what stands at an offset: what it may be, and how long. The size of a record is at
+// least FixedBytes and that of a blank BlankBytes, whatever the bytes are; whether it fits is for the caller to see.
 func Peek(p []byte) (kind Kind, size int64) {
-	if len(p) < BlankBytes {
+	if len(p) < PeekBytes {
 		return Nothing, 0
 	}
 	size = int64(binary.BigEndian.Uint32(p))
@@ -34,6 +35,24 @@ func Peek(p []byte) (kind Kind, size int64) {
 	}
 	return Nothing, 0
 }
+
+// CheckBlank reports whether the BlankBytes bytes of p are a blank that was written for this physical offset. Nothing may be passed
+// over before it has said so: the size alone may be of the file's former life.
+func CheckBlank(p []byte, physical int64) error {
+	if kind, _ := Peek(p); kind != Blank || len(p) != BlankBytes {
+		return fmt.Errorf("%d bytes at %d are no blank: %w", len(p), physical, ErrCorrupt)
+	}
+	if sum, want := crc32.Checksum(p[:blankSumAt], castagnoli), binary.BigEndian.Uint32(p[blankSumAt:]); sum != want {
+		return fmt.Errorf("blank at %d has checksum %08x, its bytes %08x: %w", physical, want, sum, ErrCorrupt)
+	}
+	if at := int64(binary.BigEndian.Uint64(p[PeekBytes:])); at != physical {
+		return fmt.Errorf("blank at %d says that it lies at %d: %w", physical, at, ErrElsewhere)
+	}
+	return nil
+}
+
+// blankSumAt is where the checksum of a blank lies, which is over what comes before it.
+const blankSumAt = PeekBytes + 8
 
 // Decode reads the record that p consists of, which lies at this physical offset.
 func Decode(p []byte, physical int64) (m Message, err error) {

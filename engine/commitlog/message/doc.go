@@ -4,7 +4,7 @@
 //
 //   - Decode takes exactly what Append has written. Any other bytes, of any length, are an error and never a panic.
 //   - The checksum covers every byte of the record. Nothing of a record is believed before it holds.
-//   - PhysicalOffset tells a record from an old one that lies in a file which is used again: see ErrElsewhere.
+//   - PhysicalOffset tells a record or a blank from an old one that lies in a file which is used again: see ErrElsewhere.
 //
 // # What it does not promise
 //
@@ -42,7 +42,17 @@
 // RocketMQ's checksum covers the body alone, so that a flipped bit in a header can move a message to another queue.
 // Ours covers all of it; a reader that wants upstream's has to recompute.
 //
-// A blank has 8 bytes: how far it reaches, those 8 included, and the blank magic. What lies behind them means nothing. At the
-// end of a file it reaches to that end: a record goes into a file only if a blank fits behind it, so no record spans two
-// files (R4-26). Upstream knows no other. Ours also leads from the end of a group to the sector in which the next begins.
+// A blank has 20 bytes:
+//
+//	 0  4  how far it reaches, these 20 bytes included
+//	 4  4  magic: 0xCBD43194
+//	 8  8  physical offset of this blank in the CommitLog
+//	16  4  CRC32C of the 16 bytes before
+//
+// What lies behind them means nothing. At the end of a file it reaches to that end: a record goes into a file only if a blank fits
+// behind it, so no record spans two files (R4-26). Upstream knows no other. Ours also leads from the end of a group to the sector
+// in which the next begins. The first 8 bytes are upstream's, which does not look at those behind them; they are the proof that the
+// blank belongs where it lies. Without it a blank of a recycled file's former life, in a sector that a power cut has kept from being
+// written, leads past the record that is lost there, to later ones that are not (rocketmq#10666). Earlier versions wrote none: to Decode's
+// callers such a blank is no record.
 package message

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+
+	"lakebed/internal/invariant"
 )
 
 // The magics, as upstream has them.
@@ -16,8 +18,11 @@ const (
 	magicBlank = 0xCBD43194
 )
 
-// BlankBytes is the length of what is written of a blank.
-const BlankBytes = 8
+// BlankBytes is the length of what is written of a blank, so that of the shortest one.
+const BlankBytes = 20
+
+// PeekBytes is how much of a record or a blank Peek reads.
+const PeekBytes = 8
 
 // FixedBytes is the length of a V1 record between IPv4 hosts without body, topic and properties.
 const FixedBytes = 91
@@ -49,7 +54,7 @@ const (
 var (
 	// ErrCorrupt says that the bytes are no record: torn, rotten, or never written.
 	ErrCorrupt = errors.New("no valid record")
-	// ErrElsewhere says that the record is whole and belongs to another offset: it is of the file's former life.
+	// ErrElsewhere says that the record, or the blank, is whole and belongs to another offset: it is of the file's former life.
 	ErrElsewhere = errors.New("record of another offset")
 	// ErrIllegal says that a message cannot be encoded.
 	ErrIllegal = errors.New("illegal message")
@@ -187,8 +192,12 @@ func checksum(record []byte) uint32 {
 	return crc32.Update(^sum, castagnoli, record[checksumAt+4:])
 }
 
-// AppendBlank appends a blank that reaches this far, at least BlankBytes.
-func AppendBlank(dst []byte, reach int64) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, uint32(reach))
-	return binary.BigEndian.AppendUint32(dst, magicBlank)
+// AppendBlank appends a blank that lies at this physical offset and reaches this far, at least BlankBytes.
+func AppendBlank(dst []byte, physical, reach int64) []byte {
+	invariant.Check(reach >= BlankBytes, "a blank has room for its proof")
+	start, order := len(dst), binary.BigEndian
+	dst = order.AppendUint32(dst, uint32(reach))
+	dst = order.AppendUint32(dst, magicBlank)
+	dst = order.AppendUint64(dst, uint64(physical))
+	return order.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }

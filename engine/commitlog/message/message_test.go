@@ -54,7 +54,7 @@ func TestTheBytesOfARecordStayAsTheyAre(t *testing.T) {
 	if !bytes.Equal(got[88:92], []byte("body")) || got[92] != 6 || string(got[93:99]) != "orders" {
 		t.Errorf("body and topic: %q", got[88:99])
 	}
-	if blank := hex.EncodeToString(message.AppendBlank(nil, 300)); blank != "0000012ccbd43194" {
+	if blank := hex.EncodeToString(message.AppendBlank(nil, 4096, 300)); blank != "0000012ccbd431940000000000001000d5047214" {
 		t.Errorf("blank %s", blank)
 	}
 }
@@ -103,6 +103,35 @@ func TestARecordOfAnotherOffsetIsToldApart(t *testing.T) {
 	m := sample()
 	if _, err := message.Decode(message.Append(nil, &m), m.PhysicalOffset+1<<30); !errors.Is(err, message.ErrElsewhere) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestABlankProvesWhereItLies: not one bit of it is another, it is whole, and it was written for this very offset.
+func TestABlankProvesWhereItLies(t *testing.T) {
+	const at = 5 << 30
+	p := message.AppendBlank(nil, at, 300)
+	if kind, reach := message.Peek(p); kind != message.Blank || reach != 300 || len(p) != message.BlankBytes {
+		t.Fatalf("%d bytes: kind %d, reach %d", len(p), kind, reach)
+	}
+	if err := message.CheckBlank(p, at); err != nil {
+		t.Fatal(err)
+	}
+	for _, elsewhere := range []int64{0, at - 1, at + 1<<30} {
+		if err := message.CheckBlank(p, elsewhere); !errors.Is(err, message.ErrElsewhere) {
+			t.Errorf("at %d: %v", elsewhere, err)
+		}
+	}
+	for bit := range len(p) * 8 {
+		p[bit/8] ^= 1 << (bit % 8)
+		if err := message.CheckBlank(p, at); !errors.Is(err, message.ErrCorrupt) {
+			t.Errorf("bit %d flipped: %v", bit, err)
+		}
+		p[bit/8] ^= 1 << (bit % 8)
+	}
+	for n := range len(p) {
+		if err := message.CheckBlank(p[:n], at); !errors.Is(err, message.ErrCorrupt) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
 	}
 }
 
@@ -159,9 +188,14 @@ func FuzzDecode(f *testing.F) {
 	for _, m := range variants() {
 		f.Add(message.Append(nil, &m), m.PhysicalOffset)
 	}
-	f.Add(message.AppendBlank(nil, 100), int64(0))
+	f.Add(message.AppendBlank(nil, 0, 100), int64(0))
 	f.Fuzz(func(t *testing.T, p []byte, physical int64) {
 		message.Peek(p)
+		if err := message.CheckBlank(p, physical); err == nil {
+			if _, reach := message.Peek(p); !bytes.Equal(message.AppendBlank(nil, physical, reach), p) {
+				t.Fatalf("%x is taken for a blank at %d", p, physical)
+			}
+		}
 		if len(p) >= message.FixedBytes { // a right checksum, or the fuzzer never gets past it
 			message.SetChecksum(p)
 		}
