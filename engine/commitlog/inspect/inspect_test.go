@@ -323,6 +323,34 @@ func TestATornTailIsInDoubt(t *testing.T) {
 	}
 }
 
+// TestAStaleBlankBeforeMessagesIsInDoubt: behind what is known to be durable lies a blank of the file's former life, and a message behind it. The
+// message is behind a hole, which is told, and not taken for one of the log.
+func TestAStaleBlankBeforeMessagesIsInDoubt(t *testing.T) {
+	for _, shift := range []int64{0, 1 << 20} { // the checksum is wrong, or the offset
+		dir := written(t)
+		r := look(t, dir)
+		base := r.End - r.End%(32<<10)
+		stale := message.AppendBlank(nil, r.End+shift, 512)
+		if shift == 0 {
+			stale[message.BlankBytes-1]++
+		}
+		m := message.Message{Topic: []byte("orders"), PhysicalOffset: r.End + 512, Body: []byte("behind")}
+		f, err := os.OpenFile(filepath.Join(dir, "commitlog", fmt.Sprintf("%020d", base)), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt(stale, r.End-base)
+		_, written := f.WriteAt(message.Append(nil, &m), r.End-base+512)
+		if err = errors.Join(err, written, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		end := r.End
+		if r = look(t, dir); r.Broken() || r.End != end || r.Stray != 1 || len(r.Problems) != 1 || r.Problems[0].Severity != inspect.Doubt || r.Problems[0].Class != inspect.TornTail {
+			t.Errorf("offset shifted by %d: %s", shift, text(t, r))
+		}
+	}
+}
+
 // TestWhatIsNoCommitLogIsForeign, and nothing is made there.
 func TestWhatIsNoCommitLogIsForeign(t *testing.T) {
 	dir := t.TempDir()
