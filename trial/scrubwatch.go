@@ -21,6 +21,7 @@ type scrubWatch struct {
 	node    string
 	closed  map[entrylog.LogID]time.Duration // since when
 	settled map[entrylog.LogID]time.Duration // a start came to terms with whatever had rotted before
+	ends    map[entrylog.LogID]int64         // of logs that a start found damaged and left as they are: what is behind is no log's
 	removed map[entrylog.LogID]time.Duration
 	begun   time.Duration // the pass at hand
 	found   []foundFlaw   // in it
@@ -42,7 +43,7 @@ type missedWound struct {
 func newScrubWatch(node string) *scrubWatch {
 	return &scrubWatch{
 		node: node, closed: map[entrylog.LogID]time.Duration{}, settled: map[entrylog.LogID]time.Duration{},
-		removed: map[entrylog.LogID]time.Duration{},
+		ends: map[entrylog.LogID]int64{}, removed: map[entrylog.LogID]time.Duration{},
 	}
 }
 
@@ -53,10 +54,7 @@ func (w *scrubWatch) see(now time.Duration, e host.Event, damage func() []faults
 	case entrylog.PointClosed:
 		w.closed[id] = now
 	case entrylog.PointRescanned:
-		w.settled[id] = now
-		if !w.wounded(id, damage()) {
-			w.closed[id] = now // a scan ends in a new index, unless it meets damage
-		}
+		w.rescanned(now, id, e.B, damage())
 	case entrylog.PointRemoved, entrylog.PointOrphan:
 		delete(w.closed, id)
 		w.removed[id] = now
@@ -67,6 +65,18 @@ func (w *scrubWatch) see(now time.Duration, e host.Event, damage func() []faults
 	case bookie.PointScrubPassed:
 		w.passed(now, damage())
 	}
+}
+
+// rescanned takes in that a start reads a log up to its durable end. The scan ends in a new index, unless it meets damage: then
+// the log stays as it is. Bytes behind the end are of a checkpoint that was not finished, or an index that is not believed.
+func (w *scrubWatch) rescanned(now time.Duration, id entrylog.LogID, end int64, wounds []faults.Wound) {
+	w.settled[id] = now
+	if w.wounded(id, end, wounds) {
+		w.ends[id] = end
+		return
+	}
+	w.closed[id] = now
+	delete(w.ends, id)
 }
 
 // flaw takes in what the scrubber found. Bytes that cannot be read need no wound: reads fail for a while, too.
@@ -101,13 +111,17 @@ func (w *scrubWatch) passed(now time.Duration, wounds []faults.Wound) {
 		if !isLog || !known || wound.At <= closed || wound.At <= w.settled[id] || twice(wounds, i) || w.sees(id, wound) {
 			continue
 		}
+		if end, left := w.ends[id]; left && wound.Offset >= end {
+			continue
+		}
 		w.missed = append(w.missed, missedWound{wound, id, now})
 	}
 }
 
-func (w *scrubWatch) wounded(id entrylog.LogID, wounds []faults.Wound) bool {
+// wounded reports whether a log was damaged before its end.
+func (w *scrubWatch) wounded(id entrylog.LogID, end int64, wounds []faults.Wound) bool {
 	for _, wound := range wounds {
-		if wound.Node == w.node && wound.Path == entrylog.FileName(id) {
+		if wound.Node == w.node && wound.Path == entrylog.FileName(id) && wound.Offset < end {
 			return true
 		}
 	}

@@ -46,7 +46,7 @@ const (
 	PointAbandoned    host.Point = "entrylog.abandoned" // a flush into it failed
 	PointRemoved      host.Point = "entrylog.removed"
 	PointReadAhead    host.Point = "entrylog.read-ahead" // B entries were cached
-	PointRescanned    host.Point = "entrylog.rescanned"  // at the start, for want of a good index
+	PointRescanned    host.Point = "entrylog.rescanned"  // at the start, for want of a good index. B is its durable length
 	PointOrphan       host.Point = "entrylog.orphan"     // a file the table does not name was removed
 	PointOverlap      host.Point = "entrylog.overlap"    // a flush brought a newer version of a stored range
 )

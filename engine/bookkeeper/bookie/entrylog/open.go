@@ -131,7 +131,7 @@ func checkDirectory(directory []directoryItem, t trailer) error {
 
 // rescan rebuilds the runs of a log from its groups and closes it.
 func (l *Logs) rescan(f *logFile, live func(ledger.ID) bool) error {
-	l.h.Probe().Mark(host.Event{Name: PointRescanned, A: int64(f.id)})
+	l.h.Probe().Mark(host.Event{Name: PointRescanned, A: int64(f.id), B: f.durable})
 	runs, err := l.scanRuns(f, live)
 	if err != nil {
 		return err
