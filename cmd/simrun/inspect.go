@@ -16,6 +16,7 @@ import (
 	messageinspect "lakebed/engine/commitlog/inspect"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	"lakebed/engine/inspection"
 	segmentinspect "lakebed/engine/seglog/inspect"
 	"lakebed/trial/campaign"
 )
@@ -69,8 +70,8 @@ Exit code 1: something is damaged.`,
 	return c
 }
 
-// inspection is what was found at a path.
-type inspection interface {
+// finding is what was found at a path.
+type finding interface {
 	Broken() bool
 	Text(io.Writer) error
 }
@@ -78,10 +79,10 @@ type inspection interface {
 // bookieInspection says of a bookie whether it is broken.
 type bookieInspection struct{ *inspect.Report }
 
-func (b bookieInspection) Broken() bool { return b.Worst() == inspect.Damage }
+func (b bookieInspection) Broken() bool { return b.Worst() == inspection.Damage }
 
 // inspectPath inspects whatever lies at a path.
-func inspectPath(path string) (inspection, error) {
+func inspectPath(path string) (finding, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
@@ -127,7 +128,7 @@ func storeAround(path string) string {
 }
 
 // inspectStore inspects what is of one of the single-node stores; nil: it is neither.
-func inspectStore(path string) (inspection, error) {
+func inspectStore(path string) (finding, error) {
 	segments, err := filepath.Glob(filepath.Join(path, "*.log"))
 	if err != nil {
 		return nil, nil // a name with signs of patterns in it, which no partition's directory has
@@ -151,7 +152,7 @@ func inspectStore(path string) (inspection, error) {
 }
 
 // told keeps a failure from looking like something that was found.
-func told[R inspection](report R, err error) (inspection, error) {
+func told[R finding](report R, err error) (finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", campaign.ErrUsage, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // slotsAtOnce bounds the memory for slots: of a file with more of them the entries are read once for each so many.
@@ -42,7 +43,7 @@ func linkOf(p []byte) link {
 }
 
 // followed tells of a file that a later one names as the one before it, and that is not there though messages of it are.
-func (v *inspection) followed(file string, before link) {
+func (v *look) followed(file string, before link) {
 	if !before.known || before.first < 0 || len(v.Files) > 0 && before.last < v.Files[0].Base {
 		return
 	}
@@ -51,11 +52,11 @@ func (v *inspection) followed(file string, before link) {
 			return
 		}
 	}
-	v.problem(Damage, Missing, path.Join(indexDir, fmt.Sprintf("%0*d", nameDigits, before.first)), 0, "%s follows on it, with messages up to %d", file, before.last)
+	v.Found(inspection.Damage, Missing, path.Join(indexDir, fmt.Sprintf("%0*d", nameDigits, before.first)), 0, "%s follows on it, with messages up to %d", file, before.last)
 }
 
 // filling compares what the checkpoint says of the file that is being filled with the files: state is that of the key index.
-func (v *inspection) filling(dir host.Dir, state []byte) {
+func (v *look) filling(dir host.Dir, state []byte) {
 	const stateBytes, tailBytes = indexHeaderBytes + 8, linkBytes + 8
 	tail := len(state) - tailBytes
 	if tail < stateBytes || (tail-stateBytes)%entryBytes != 0 {
@@ -77,19 +78,19 @@ func (v *inspection) filling(dir host.Dir, state []byte) {
 	}
 	switch {
 	case err != nil:
-		v.problem(Damage, Missing, path.Join(indexDir, name), 0, "it is being filled: %v", err)
+		v.Found(inspection.Damage, Missing, path.Join(indexDir, name), 0, "it is being filled: %v", err)
 	case there < size:
-		v.problem(Damage, BadIndex, path.Join(indexDir, name), there, "it is being filled, and has %d bytes of %d", there, size)
+		v.Found(inspection.Damage, BadIndex, path.Join(indexDir, name), there, "it is being filled, and has %d bytes of %d", there, size)
 	}
 }
 
 // chains looks whether slots and entries of a complete file make the chains that its entries, added one after the other, make. It tells of
 // the first place that does not fit.
-func (v *inspection) chains(x *indexFile) {
+func (v *look) chains(x *indexFile) {
 	file := path.Join(indexDir, x.Name)
 	f, err := v.entries.dir.Open(x.Name)
 	if err != nil {
-		v.problem(Damage, Unreadable, file, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		return
 	}
 	defer f.Close() //nolint:errcheck // it was only read
@@ -103,10 +104,10 @@ func (v *inspection) chains(x *indexFile) {
 		}
 		switch {
 		case err != nil:
-			v.problem(Damage, Unreadable, file, at, "%v", err)
+			v.Found(inspection.Damage, Unreadable, file, at, "%v", err)
 			return
 		case why != "":
-			v.problem(Damage, BadIndex, file, at, "%s", why)
+			v.Found(inspection.Damage, BadIndex, file, at, "%s", why)
 			return
 		}
 		for _, number := range newest {
@@ -114,7 +115,7 @@ func (v *inspection) chains(x *indexFile) {
 		}
 	}
 	if used != int64(x.used) {
-		v.problem(Damage, BadIndex, file, 0, "its header says that %d slots are in use, and %d are", x.used, used)
+		v.Found(inspection.Damage, BadIndex, file, 0, "its header says that %d slots are in use, and %d are", x.used, used)
 	}
 }
 
@@ -143,9 +144,9 @@ func chainEntries(f host.File, x *indexFile, newest []int32, from, all int64) (a
 
 // compareSlots compares slots with the newest entries of theirs.
 func compareSlots(f host.File, newest []int32, from int64) (at int64, why string, err error) {
-	p := make([]byte, min(len(newest), readAtOnce/slotBytes)*slotBytes)
+	p := make([]byte, min(len(newest), inspection.ChunkBytes/slotBytes)*slotBytes)
 	for done := 0; done < len(newest); {
-		part := p[:min(len(newest)-done, readAtOnce/slotBytes)*slotBytes]
+		part := p[:min(len(newest)-done, inspection.ChunkBytes/slotBytes)*slotBytes]
 		at = indexHeaderBytes + (from+int64(done))*slotBytes
 		if _, err := host.ReadFull(f, part, at); err != nil {
 			return at, "", err

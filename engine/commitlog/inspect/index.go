@@ -9,6 +9,7 @@ import (
 
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // The layout of the key index, as package keyindex documents it.
@@ -39,7 +40,7 @@ type indexFile struct {
 }
 
 // openIndex reads the headers of the key index. State says which file is being filled.
-func (v *inspection) openIndex(state []byte) {
+func (v *look) openIndex(state []byte) {
 	if len(state) < indexHeaderBytes {
 		return // nothing was added yet, or the index is switched off
 	}
@@ -50,7 +51,7 @@ func (v *inspection) openIndex(state []byte) {
 		infos, err = dir.List()
 	}
 	if err != nil {
-		v.problem(Damage, Unreadable, indexDir, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, indexDir, 0, "%v", err)
 		return
 	}
 	v.entries = &entries{dir: dir, next: 1}
@@ -60,7 +61,7 @@ func (v *inspection) openIndex(state []byte) {
 			continue // a start that cannot use it reads entries instead
 		}
 		if !ok {
-			v.problem(Note, Orphan, indexDir+"/"+info.Name, 0, "nothing of a key index's")
+			v.Found(inspection.Note, Orphan, indexDir+"/"+info.Name, 0, "nothing of a key index's")
 			continue
 		}
 		x := indexFile{IndexFile: IndexFile{Name: info.Name, First: offset, Complete: offset < current}}
@@ -78,17 +79,17 @@ func (v *inspection) openIndex(state []byte) {
 }
 
 // header reads the header of a complete file.
-func (v *inspection) header(dir host.Dir, info host.Info, x *indexFile) bool {
+func (v *look) header(dir host.Dir, info host.Info, x *indexFile) bool {
 	file := path.Join(indexDir, info.Name)
 	f, err := dir.Open(info.Name)
 	if err != nil {
-		v.problem(Damage, Unreadable, file, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		return false
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	p := make([]byte, indexHeaderBytes)
 	if _, err = host.ReadFull(f, p, 0); err != nil {
-		v.problem(Damage, Unreadable, file, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		return false
 	}
 	order := binary.BigEndian
@@ -97,11 +98,11 @@ func (v *inspection) header(dir host.Dir, info host.Info, x *indexFile) bool {
 	x.Last, x.Entries = int64(order.Uint64(p[24:])), next-1
 	x.entriesFrom = info.Size - int64(next)*entryBytes
 	if first != x.First || x.Last < first || next < 2 || x.entriesFrom < indexHeaderBytes+slotBytes || (x.entriesFrom-indexHeaderBytes)%slotBytes != 0 {
-		v.problem(Damage, BadIndex, file, 0, "header of messages at %d to %d with %d entries in %d bytes", first, x.Last, next-1, info.Size)
+		v.Found(inspection.Damage, BadIndex, file, 0, "header of messages at %d to %d with %d entries in %d bytes", first, x.Last, next-1, info.Size)
 		return false
 	}
 	if x.before, err = zeroEntry(f, p, x.entriesFrom); err != nil {
-		v.problem(Damage, BadIndex, file, 0, "%v", err)
+		v.Found(inspection.Damage, BadIndex, file, 0, "%v", err)
 		return false
 	}
 	return true
@@ -138,12 +139,12 @@ func (e *entries) advance() {
 func (e *entries) skipFile() { e.file, e.next, e.from = e.file+1, 1, 0 }
 
 // compareEntries compares the entries that lead to this message with its keys.
-func (v *inspection) compareEntries(m *message.Message) {
+func (v *look) compareEntries(m *message.Message) {
 	var hashes []int32
 	for {
 		hash, physical, ok, err := v.entries.entry()
 		if err != nil {
-			v.problem(Damage, Unreadable, path.Join(indexDir, v.entries.files[v.entries.file].Name), 0, "%v", err)
+			v.Found(inspection.Damage, Unreadable, path.Join(indexDir, v.entries.files[v.entries.file].Name), 0, "%v", err)
 			v.entries.skipFile()
 			continue
 		}
@@ -157,22 +158,22 @@ func (v *inspection) compareEntries(m *message.Message) {
 		file := path.Join(indexDir, x.Name)
 		switch {
 		case v.entries.next == x.Entries && physical != x.Last:
-			v.problem(Damage, BadIndex, file, 0, "its last entry leads to %d, and its header says %d", physical, x.Last)
+			v.Found(inspection.Damage, BadIndex, file, 0, "its last entry leads to %d, and its header says %d", physical, x.Last)
 		case physical >= v.skippedFrom && physical < v.skippedTo:
 			// its message was not read, which is told
 		case physical < m.PhysicalOffset && physical >= v.Files[0].Base:
-			v.problem(Damage, BadIndex, file, 0, "entry %d leads to %d, where no message begins", v.entries.next, physical)
+			v.Found(inspection.Damage, BadIndex, file, 0, "entry %d leads to %d, where no message begins", v.entries.next, physical)
 		case physical == m.PhysicalOffset && !slices.Contains(hashes, hash):
-			v.problem(Damage, BadIndex, file, 0, "entry %d leads to the message at %d, which has no key with the hash %d", v.entries.next, physical, hash)
+			v.Found(inspection.Damage, BadIndex, file, 0, "entry %d leads to the message at %d, which has no key with the hash %d", v.entries.next, physical, hash)
 		}
 		v.entries.advance()
 	}
 }
 
 // endIndex tells of entries that lead behind the log.
-func (v *inspection) endIndex() {
+func (v *look) endIndex() {
 	if _, physical, ok, err := v.entries.entry(); ok && err == nil && physical >= v.End {
-		v.problem(Damage, BadIndex, path.Join(indexDir, v.entries.files[v.entries.file].Name), 0, "entry %d leads to %d, behind the end of the log at %d",
+		v.Found(inspection.Damage, BadIndex, path.Join(indexDir, v.entries.files[v.entries.file].Name), 0, "entry %d leads to %d, behind the end of the log at %d",
 			v.entries.next, physical, v.End)
 	}
 }

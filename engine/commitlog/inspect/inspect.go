@@ -3,12 +3,12 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // The names that package commitlog gives.
@@ -26,8 +26,8 @@ const (
 // ErrForeign says that there is nothing of a commit log.
 var ErrForeign = errors.New("nothing of a commit log")
 
-// inspection is one look at a store.
-type inspection struct {
+// look is one look at a store.
+type look struct {
 	*Report
 	root    host.Dir
 	log     host.Dir
@@ -40,7 +40,7 @@ type inspection struct {
 
 // Store inspects the directory of a commit log.
 func Store(root host.Dir) (*Report, error) {
-	v := &inspection{Report: &Report{Files: []LogFile{}, Queues: []Queue{}, Indexes: []IndexFile{}, Problems: []Problem{}}, root: root, queues: map[string]*queue{}}
+	v := &look{Report: &Report{Files: []LogFile{}, Queues: []Queue{}, Indexes: []IndexFile{}, Findings: inspection.NoFindings()}, root: root, queues: map[string]*queue{}}
 	infos, err := root.List()
 	if err != nil {
 		return nil, fmt.Errorf("list: %w", err)
@@ -58,7 +58,7 @@ func Store(root host.Dir) (*Report, error) {
 		return nil, err
 	}
 	if there(tailFile) {
-		v.problem(Note, Interrupted, tailFile, 0, "a start did not come to its end; the next one goes on from it")
+		v.Found(inspection.Note, Interrupted, tailFile, 0, "a start did not come to its end; the next one goes on from it")
 	}
 	var index []byte
 	if there(checkpointFile) || there(secondFile) {
@@ -69,9 +69,9 @@ func Store(root host.Dir) (*Report, error) {
 		}
 		v.compareCheckpoint()
 	} else if there(checkpointFile+asideSuffix) || there(secondFile+asideSuffix) {
-		v.problem(Damage, BadCheckpoint, checkpointFile, 0, "a start found it bad, and did not come to its end: the next one makes queues and key index anew")
+		v.Found(inspection.Damage, BadCheckpoint, checkpointFile, 0, "a start found it bad, and did not come to its end: the next one makes queues and key index anew")
 	} else if len(v.Files) > 0 {
-		v.problem(Note, NoCheckpoint, checkpointFile, 0, "there is none: the next start makes queues and key index anew from the log")
+		v.Found(inspection.Note, NoCheckpoint, checkpointFile, 0, "there is none: the next start makes queues and key index anew from the log")
 	}
 	if there(queuesDir) {
 		v.openQueues()
@@ -92,7 +92,7 @@ func parseName(name string) (int64, bool) {
 }
 
 // logFiles lists the files of the log, which follow one another.
-func (v *inspection) logFiles() error {
+func (v *look) logFiles() error {
 	infos, err := v.log.List()
 	if err != nil {
 		return fmt.Errorf("list %s: %w", logDir, err)
@@ -101,13 +101,13 @@ func (v *inspection) logFiles() error {
 		base, ok := parseName(info.Name)
 		if !ok {
 			if !strings.HasSuffix(info.Name, ".spare") && !strings.HasSuffix(info.Name, host.UnfinishedSuffix) && info.Name != "LOCK" {
-				v.problem(Note, Orphan, logDir+"/"+info.Name, 0, "nothing of a log's")
+				v.Found(inspection.Note, Orphan, logDir+"/"+info.Name, 0, "nothing of a log's")
 			}
 			continue
 		}
 		if n := len(v.Files); n > 0 {
 			if last := v.Files[n-1]; last.Base+last.Bytes != base {
-				v.problem(Damage, Missing, logDir+"/"+info.Name, 0, "it follows on the file that ends at %d", last.Base+last.Bytes)
+				v.Found(inspection.Damage, Missing, logDir+"/"+info.Name, 0, "it follows on the file that ends at %d", last.Base+last.Bytes)
 			}
 		}
 		v.Files = append(v.Files, LogFile{Base: base, Bytes: info.Size})
@@ -116,15 +116,15 @@ func (v *inspection) logFiles() error {
 }
 
 // checkpoint reads a checkpoint, and takes it if it is newer than what there is, with the state of the key index.
-func (v *inspection) checkpoint(name string, index *[]byte) {
-	p, err := readAll(v.root, name, checkpointBytesMax)
+func (v *look) checkpoint(name string, index *[]byte) {
+	p, err := inspection.ReadAll(v.root, name, checkpointBytesMax)
 	if err != nil {
-		v.problem(Damage, Unreadable, name, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, name, 0, "%v", err)
 		return
 	}
 	c, state, queues, err := parseCheckpoint(p)
 	if err != nil {
-		v.problem(Damage, BadCheckpoint, name, 0, "%v", err)
+		v.Found(inspection.Damage, BadCheckpoint, name, 0, "%v", err)
 		return
 	}
 	if v.known && v.Checkpoint.Sequence >= c.Sequence {
@@ -139,35 +139,15 @@ func (v *inspection) checkpoint(name string, index *[]byte) {
 }
 
 // compareCheckpoint compares the checkpoint that counts with the files of the log.
-func (v *inspection) compareCheckpoint() {
+func (v *look) compareCheckpoint() {
 	c := v.Checkpoint
 	if c == nil {
 		return
 	}
 	if n := len(v.Files); n > 0 && c.Synced > v.Files[n-1].Base+v.Files[n-1].Bytes || n == 0 && c.Synced > 0 {
-		v.problem(Damage, Missing, logDir, c.Synced, "the log is durable up to %d, and its files end before that", c.Synced)
+		v.Found(inspection.Damage, Missing, logDir, c.Synced, "the log is durable up to %d, and its files end before that", c.Synced)
 	}
 	if len(v.Files) > 0 && c.Dispatched < v.Files[0].Base {
-		v.problem(Damage, Missing, logDir, v.Files[0].Base, "messages from %d on have no units yet, and the log begins behind them", c.Dispatched)
+		v.Found(inspection.Damage, Missing, logDir, v.Files[0].Base, "messages from %d on have no units yet, and the log begins behind them", c.Dispatched)
 	}
-}
-
-func readAll(dir host.Dir, name string, bytesMax int64) ([]byte, error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	if err == nil && size > bytesMax {
-		err = fmt.Errorf("%d bytes, more than %d", size, bytesMax)
-	}
-	var p []byte
-	if err == nil {
-		p = make([]byte, size)
-		_, err = host.ReadFull(f, p, 0)
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil // it was empty, or has become shorter
-	}
-	return p, errors.Join(err, f.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	"lakebed/engine/inspection"
 )
 
 const messages = 600
@@ -172,25 +173,25 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		spoil    func(dir string) error
-		severity inspect.Severity
-		class    inspect.Class
+		severity inspection.Severity
+		class    inspection.Class
 	}{
-		{"a file of the log is gone", func(dir string) error { return os.Remove(filepath.Join(dir, secondFile)) }, inspect.Damage, inspect.Missing},
+		{"a file of the log is gone", func(dir string) error { return os.Remove(filepath.Join(dir, secondFile)) }, inspection.Damage, inspect.Missing},
 		{"a file of a queue is gone", func(dir string) error {
 			paths, err := filepath.Glob(filepath.Join(dir, "consumequeue/*/*/*"))
 			return errors.Join(err, os.Remove(paths[0]))
-		}, inspect.Damage, inspect.Missing},
-		{"the first complete file of the key index is gone", func(dir string) error { return removeIndex(dir, 0) }, inspect.Damage, inspect.Missing},
-		{"the newest complete file of the key index is gone", func(dir string) error { return removeIndex(dir, 1) }, inspect.Damage, inspect.Missing},
-		{"the file of the key index that is being filled is gone", func(dir string) error { return removeIndex(dir, 2) }, inspect.Damage, inspect.Missing},
+		}, inspection.Damage, inspect.Missing},
+		{"the first complete file of the key index is gone", func(dir string) error { return removeIndex(dir, 0) }, inspection.Damage, inspect.Missing},
+		{"the newest complete file of the key index is gone", func(dir string) error { return removeIndex(dir, 1) }, inspection.Damage, inspect.Missing},
+		{"the file of the key index that is being filled is gone", func(dir string) error { return removeIndex(dir, 2) }, inspection.Damage, inspect.Missing},
 		{"both checkpoints are gone", func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, "checkpoint")), os.Remove(filepath.Join(dir, "checkpoint-b")))
-		}, inspect.Note, inspect.NoCheckpoint},
+		}, inspection.Note, inspect.NoCheckpoint},
 		{"the log's begin was overwritten", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "commitlog/00000000000000000000"), make([]byte, 32768), 0o600)
-		}, inspect.Damage, inspect.Rot},
-		{"a foreign file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "commitlog/notes"), nil, 0o600) }, inspect.Note, inspect.Orphan},
-		{"a start was interrupted", func(dir string) error { return os.WriteFile(filepath.Join(dir, "tail"), nil, 0o600) }, inspect.Note, inspect.Interrupted},
+		}, inspection.Damage, inspect.Rot},
+		{"a foreign file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "commitlog/notes"), nil, 0o600) }, inspection.Note, inspect.Orphan},
+		{"a start was interrupted", func(dir string) error { return os.WriteFile(filepath.Join(dir, "tail"), nil, 0o600) }, inspection.Note, inspect.Interrupted},
 	} {
 		dir := copied(t, sound)
 		if err := c.spoil(dir); err != nil {
@@ -288,7 +289,7 @@ func TestProblemsAreCountedAndTheFirstAreListed(t *testing.T) {
 		}
 	}
 	r := look(t, dir)
-	if len(r.Problems) != 1000 || r.Counts != (inspect.Counts{Note: 1500, Unlisted: 500}) {
+	if len(r.Problems) != 1000 || r.Counts != (inspection.Counts{Note: 1500, Unlisted: 500}) {
 		t.Errorf("%d are listed of %+v", len(r.Problems), r.Counts)
 	}
 	if told := text(t, r); !strings.HasPrefix(told, "0 damaged, 0 in doubt, 1500 notes") || !strings.HasSuffix(told, "and 500 problems more, which are not listed\n") {
@@ -318,7 +319,7 @@ func TestATornTailIsInDoubt(t *testing.T) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if r = look(t, dir); r.Broken() || len(r.Problems) != 1 || r.Problems[0].Severity != inspect.Doubt || r.Problems[0].Class != inspect.TornTail {
+	if r = look(t, dir); r.Broken() || len(r.Problems) != 1 || r.Problems[0].Severity != inspection.Doubt || r.Problems[0].Class != inspect.TornTail {
 		t.Errorf("%s", text(t, r))
 	}
 }
@@ -345,7 +346,7 @@ func TestAStaleBlankBeforeMessagesIsInDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		end := r.End
-		if r = look(t, dir); r.Broken() || r.End != end || r.Stray != 1 || len(r.Problems) != 1 || r.Problems[0].Severity != inspect.Doubt || r.Problems[0].Class != inspect.TornTail {
+		if r = look(t, dir); r.Broken() || r.End != end || r.Stray != 1 || len(r.Problems) != 1 || r.Problems[0].Severity != inspection.Doubt || r.Problems[0].Class != inspect.TornTail {
 			t.Errorf("offset shifted by %d: %s", shift, text(t, r))
 		}
 	}

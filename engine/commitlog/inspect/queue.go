@@ -9,6 +9,7 @@ import (
 
 	"lakebed/engine/commitlog/message"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // queue is a queue, as the checkpoint counts it, and how far the log has gone through it.
@@ -31,19 +32,19 @@ func queueName(topic string, id int32) string { return path.Join(topic, strconv.
 func (q *queue) file() string { return path.Join(queuesDir, q.topic, strconv.Itoa(int(q.id))) }
 
 // openQueues lists the files of the queues that count.
-func (v *inspection) openQueues() {
+func (v *look) openQueues() {
 	above, err := v.root.Sub(queuesDir)
 	var topics []host.Info
 	if err == nil {
 		topics, err = above.List()
 	}
 	if err != nil {
-		v.problem(Damage, Unreadable, queuesDir, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, queuesDir, 0, "%v", err)
 		return
 	}
 	for _, topic := range topics {
 		if !topic.Dir {
-			v.problem(Note, Orphan, queuesDir+"/"+topic.Name, 0, "a file among the topics")
+			v.Found(inspection.Note, Orphan, queuesDir+"/"+topic.Name, 0, "a file among the topics")
 			continue
 		}
 		dir, err := above.Sub(topic.Name)
@@ -52,7 +53,7 @@ func (v *inspection) openQueues() {
 			ids, err = dir.List()
 		}
 		if err != nil {
-			v.problem(Damage, Unreadable, queuesDir+"/"+topic.Name, 0, "%v", err)
+			v.Found(inspection.Damage, Unreadable, queuesDir+"/"+topic.Name, 0, "%v", err)
 			continue
 		}
 		for _, id := range ids {
@@ -63,14 +64,14 @@ func (v *inspection) openQueues() {
 	}
 }
 
-func (v *inspection) openQueue(q *queue, topic host.Dir, id string) {
+func (v *look) openQueue(q *queue, topic host.Dir, id string) {
 	dir, err := topic.Sub(id)
 	var infos []host.Info
 	if err == nil {
 		infos, err = dir.List()
 	}
 	if err != nil {
-		v.problem(Damage, Unreadable, q.file(), 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, q.file(), 0, "%v", err)
 		return
 	}
 	q.dir = dir
@@ -123,7 +124,7 @@ func (q *queue) read(offset int64) ([]byte, error) {
 }
 
 // compareUnit compares a message with its unit.
-func (v *inspection) compareUnit(m *message.Message) {
+func (v *look) compareUnit(m *message.Message) {
 	if !v.known || !m.InQueue() {
 		return
 	}
@@ -131,12 +132,12 @@ func (v *inspection) compareUnit(m *message.Message) {
 	must := m.PhysicalOffset < v.Checkpoint.Dispatched
 	if q == nil {
 		if must {
-			v.problem(Damage, MissingUnit, queuesDir, m.PhysicalOffset, "message %d of queue %d of topic %s: there is no such queue", m.QueueOffset, m.Queue, m.Topic)
+			v.Found(inspection.Damage, MissingUnit, queuesDir, m.PhysicalOffset, "message %d of queue %d of topic %s: there is no such queue", m.QueueOffset, m.Queue, m.Topic)
 		}
 		return
 	}
 	if q.seen && m.QueueOffset != q.wanted {
-		v.problem(Damage, Gap, q.file(), m.PhysicalOffset, "message %d follows on %d", m.QueueOffset, q.wanted-1)
+		v.Found(inspection.Damage, Gap, q.file(), m.PhysicalOffset, "message %d follows on %d", m.QueueOffset, q.wanted-1)
 	}
 	q.seen, q.wanted = true, m.QueueOffset+1
 	switch {
@@ -144,22 +145,22 @@ func (v *inspection) compareUnit(m *message.Message) {
 		return // removed from the queue, and soon from the log
 	case m.QueueOffset >= q.next():
 		if must {
-			v.problem(Damage, MissingUnit, q.file(), m.PhysicalOffset, "message %d is in the log, the queue ends at %d", m.QueueOffset, q.next())
+			v.Found(inspection.Damage, MissingUnit, q.file(), m.PhysicalOffset, "message %d is in the log, the queue ends at %d", m.QueueOffset, q.next())
 		}
 		return
 	}
 	physical, size, tag, err := q.unit(m.QueueOffset)
 	switch {
 	case err != nil:
-		v.problem(Damage, Missing, q.file(), m.QueueOffset*unitBytes, "%v", err)
+		v.Found(inspection.Damage, Missing, q.file(), m.QueueOffset*unitBytes, "%v", err)
 	case physical != m.PhysicalOffset || int(size) != m.Size() || tag != message.TagHash(m.Tag()):
-		v.problem(Damage, BadUnit, q.file(), m.QueueOffset*unitBytes, "unit %d leads to %d bytes at %d with tag hash %d; the message has %d bytes at %d",
+		v.Found(inspection.Damage, BadUnit, q.file(), m.QueueOffset*unitBytes, "unit %d leads to %d bytes at %d with tag hash %d; the message has %d bytes at %d",
 			m.QueueOffset, size, physical, tag, m.Size(), m.PhysicalOffset)
 	}
 }
 
 // endQueues looks for units that lead behind the log.
-func (v *inspection) endQueues() {
+func (v *look) endQueues() {
 	for _, name := range host.SortedKeys(v.queues) {
 		q := v.queues[name]
 		v.Queues = append(v.Queues, Queue{Topic: q.topic, Queue: q.id, First: q.first, Next: q.next(), Files: len(q.bases)})
@@ -169,9 +170,9 @@ func (v *inspection) endQueues() {
 		physical, _, _, err := q.unit(q.next() - 1)
 		switch {
 		case err != nil:
-			v.problem(Damage, Missing, q.file(), (q.next()-1)*unitBytes, "%v", err)
+			v.Found(inspection.Damage, Missing, q.file(), (q.next()-1)*unitBytes, "%v", err)
 		case len(v.Files) > 0 && physical >= v.Files[0].Base:
-			v.problem(Damage, BadUnit, q.file(), (q.next()-1)*unitBytes, "the last unit leads to %d, where the log has no message of the queue", physical)
+			v.Found(inspection.Damage, BadUnit, q.file(), (q.next()-1)*unitBytes, "the last unit leads to %d, where the log has no message of the queue", physical)
 		}
 	}
 }

@@ -4,45 +4,25 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"lakebed/engine/inspection"
 )
-
-// Severity says how much a problem matters.
-type Severity string
-
-// The severities, from the worst on.
-const (
-	Damage Severity = "damage"
-	Doubt  Severity = "doubt"
-	Note   Severity = "note"
-)
-
-// Class names a kind of problem, for programs.
-type Class string
 
 // The classes of problems.
 const (
-	Unreadable    Class = "unreadable"     // the machine could not read it
-	BadCheckpoint Class = "bad-checkpoint" // it cannot be decoded; a start goes by the other one, if that is good
-	NoCheckpoint  Class = "no-checkpoint"  // the next start makes queues and index anew
-	Missing       Class = "missing"        // a file of the log, or of a queue
-	Rot           Class = "rot"            // no record where the log is durable
-	TornTail      Class = "torn-tail"      // behind what is known to be durable
-	Gap           Class = "gap"            // offsets of a queue do not run on
-	MissingUnit   Class = "missing-unit"   // a message that consumers do not see
-	BadUnit       Class = "bad-unit"       // a unit that leads elsewhere
-	BadIndex      Class = "bad-index"      // a file of the key index
-	Orphan        Class = "orphan"         // nothing of a commit log's
-	Interrupted   Class = "interrupted"    // a start did not come to its end
+	Unreadable    inspection.Class = "unreadable"     // the machine could not read it
+	BadCheckpoint inspection.Class = "bad-checkpoint" // it cannot be decoded; a start goes by the other one, if that is good
+	NoCheckpoint  inspection.Class = "no-checkpoint"  // the next start makes queues and index anew
+	Missing       inspection.Class = "missing"        // a file of the log, or of a queue
+	Rot           inspection.Class = "rot"            // no record where the log is durable
+	TornTail      inspection.Class = "torn-tail"      // behind what is known to be durable
+	Gap           inspection.Class = "gap"            // offsets of a queue do not run on
+	MissingUnit   inspection.Class = "missing-unit"   // a message that consumers do not see
+	BadUnit       inspection.Class = "bad-unit"       // a unit that leads elsewhere
+	BadIndex      inspection.Class = "bad-index"      // a file of the key index
+	Orphan        inspection.Class = "orphan"         // nothing of a commit log's
+	Interrupted   inspection.Class = "interrupted"    // a start did not come to its end
 )
-
-// Problem is one thing that is not as it should be.
-type Problem struct {
-	Severity Severity `json:"severity"`
-	Class    Class    `json:"class"`
-	File     string   `json:"file"`
-	Offset   int64    `json:"offset,omitempty"`
-	Message  string   `json:"message"`
-}
 
 // Report is everything that was found.
 type Report struct {
@@ -54,19 +34,9 @@ type Report struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Queues     []Queue     `json:"queues"`
 	Indexes    []IndexFile `json:"indexes"`
-	Problems   []Problem   `json:"problems"` // the first problemsMax of them
-	Counts     Counts      `json:"counts"`
-}
 
-// Counts says how many problems there are.
-type Counts struct {
-	Damage   int `json:"damage"`
-	Doubt    int `json:"doubt"`
-	Note     int `json:"note"`
-	Unlisted int `json:"unlisted"` // of all, how many are not listed
+	inspection.Findings
 }
-
-func (c Counts) all() int { return c.Damage + c.Doubt + c.Note }
 
 // LogFile is a file of the log.
 type LogFile struct {
@@ -102,37 +72,11 @@ type IndexFile struct {
 	Last     int64  `json:"last"`
 }
 
-// Broken says whether something is damaged.
-func (r *Report) Broken() bool { return r.Counts.Damage > 0 }
-
-// problemsMax bounds the problems that a report lists: one that is everywhere fills no memory.
-const problemsMax = 1000
-
-func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
-	switch s {
-	case Damage:
-		r.Counts.Damage++
-	case Doubt:
-		r.Counts.Doubt++
-	case Note:
-		r.Counts.Note++
-	}
-	if len(r.Problems) >= problemsMax {
-		r.Counts.Unlisted++
-		return
-	}
-	r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
-}
-
 // Text writes the report for people: a headline, a table for each kind of file, and the problems at the end, where a terminal shows
 // them.
 func (r *Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	verdict := "sound"
-	if r.Counts.all() > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.Counts.Damage, r.Counts.Doubt, r.Counts.Note)
-	}
-	fmt.Fprintf(t, "%s: %d messages, %d log files, %d queues, %d files of the key index\n", verdict, r.Messages, len(r.Files), len(r.Queues), len(r.Indexes))
+	fmt.Fprintf(t, "%s: %d messages, %d log files, %d queues, %d files of the key index\n", r.Verdict(), r.Messages, len(r.Files), len(r.Queues), len(r.Indexes))
 	if n := len(r.Files); n > 0 {
 		fmt.Fprintf(t, "log: from %d, records up to %d, files up to %d\n", r.Files[0].Base, r.End, r.Files[n-1].Base+r.Files[n-1].Bytes)
 	}
@@ -156,11 +100,6 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(t, "key index %s: being filled\n", x.Name)
 		}
 	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
-	}
-	if n := r.Counts.Unlisted; n > 0 {
-		fmt.Fprintf(t, "and %d problems more, which are not listed\n", n)
-	}
+	r.WriteLines(t)
 	return t.Flush()
 }

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"lakebed/engine/commitlog/message"
-	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // walk reads the records of all files. Behind a file that is missing, which was told, it goes on with the next.
-func (v *inspection) walk() {
+func (v *look) walk() {
 	for i, file := range v.Files {
 		if i > 0 {
 			if end := v.Files[i-1].Base + v.Files[i-1].Bytes; end != file.Base {
@@ -26,7 +26,7 @@ func (v *inspection) walk() {
 }
 
 // skip notes that what the log has there was not read.
-func (v *inspection) skip(from, to int64) {
+func (v *look) skip(from, to int64) {
 	if from != v.skippedTo {
 		v.skippedFrom = from
 	}
@@ -34,17 +34,17 @@ func (v *inspection) skip(from, to int64) {
 }
 
 // walkFile reads the records of a file. False: the log ends in it.
-func (v *inspection) walkFile(file LogFile) bool {
+func (v *look) walkFile(file LogFile) bool {
 	name := fmt.Sprintf("%s/%0*d", logDir, nameDigits, file.Base)
 	f, err := v.log.Open(fmt.Sprintf("%0*d", nameDigits, file.Base))
 	if err != nil {
-		v.problem(Damage, Unreadable, name, 0, "%v", err)
+		v.Found(inspection.Damage, Unreadable, name, 0, "%v", err)
 		return v.skipRest(file, file.Base)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	in := reader{f: f, size: file.Bytes}
-	for v.End = file.Base; in.at < in.size; v.End = file.Base + in.at {
-		head, err := in.bytes(fillerBytes)
+	in := reader{inspection.NewReader(f, file.Bytes, message.ErrCorrupt)}
+	for v.End = file.Base; in.At < in.Size; v.End = file.Base + in.At {
+		head, err := in.Bytes(fillerBytes)
 		if err == nil {
 			var passed bool
 			if passed, err = in.filler(head, file.Base); passed {
@@ -63,7 +63,7 @@ func (v *inspection) walkFile(file LogFile) bool {
 }
 
 // skipRest passes over the rest of a file if the log is durable behind it; false: the log ends here.
-func (v *inspection) skipRest(file LogFile, from int64) bool {
+func (v *look) skipRest(file LogFile, from int64) bool {
 	end := file.Base + file.Bytes
 	if !v.known || end > v.Checkpoint.Synced {
 		return false
@@ -75,7 +75,7 @@ func (v *inspection) skipRest(file LogFile, from int64) bool {
 }
 
 // record reads one record.
-func (v *inspection) record(in *reader, base int64, kind message.Kind, size int64) error {
+func (v *look) record(in *reader, base int64, kind message.Kind, size int64) error {
 	if kind != message.Record {
 		return message.ErrCorrupt
 	}
@@ -86,43 +86,43 @@ func (v *inspection) record(in *reader, base int64, kind message.Kind, size int6
 	v.Messages++
 	v.compareUnit(&m)
 	v.compareEntries(&m)
-	in.at += size
+	in.At += size
 	return nil
 }
 
 // ending judges bytes that are no record. Where the log is durable it goes on with the next whole record; false: in this file there
 // is none.
-func (v *inspection) ending(name string, in *reader, file LogFile, why error) bool {
-	at := file.Base + in.at
+func (v *look) ending(name string, in *reader, file LogFile, why error) bool {
+	at := file.Base + in.At
 	elsewhere := errors.Is(why, message.ErrElsewhere)
 	switch {
 	case !errors.Is(why, message.ErrCorrupt) && !elsewhere:
-		v.problem(Damage, Unreadable, name, at, "%v", why)
+		v.Found(inspection.Damage, Unreadable, name, at, "%v", why)
 		v.skipRest(file, at)
 		return false
 	case v.known && at < v.Checkpoint.Synced:
 		searched, found := in.search(file.Base)
 		if !found {
-			v.problem(Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; none begins in the %d bytes behind it", v.Checkpoint.Synced, why, searched)
+			v.Found(inspection.Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; none begins in the %d bytes behind it", v.Checkpoint.Synced, why, searched)
 			v.skipRest(file, at)
 			return false
 		}
-		v.problem(Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; %d bytes are skipped: the next whole record lies at %d",
-			v.Checkpoint.Synced, why, searched, file.Base+in.at)
-		v.skip(at, file.Base+in.at)
+		v.Found(inspection.Damage, Rot, name, at, "no record, and the log is durable up to %d: %v; %d bytes are skipped: the next whole record lies at %d",
+			v.Checkpoint.Synced, why, searched, file.Base+in.At)
+		v.skip(at, file.Base+in.At)
 		v.Skipped += searched
 		return true
 	case !in.blank():
 		where := ""
 		if searched, found := in.search(file.Base); found {
-			place, count := file.Base+in.at, in.strays(file.Base)
+			place, count := file.Base+in.At, in.strays(file.Base)
 			v.Stray += count
 			where = fmt.Sprintf("; the next whole record lies %d bytes behind, at %d: a start cuts off what is behind the first, %d messages in a row", searched, place, count)
 		}
 		if elsewhere && where == "" {
 			break // of the former life of a file that is used again, and nothing of this one behind it
 		}
-		v.problem(Doubt, TornTail, name, at, "bytes that are no record: %v%s", why, where)
+		v.Found(inspection.Doubt, TornTail, name, at, "bytes that are no record: %v%s", why, where)
 	}
 	return false
 }
@@ -141,17 +141,17 @@ func (in *reader) filler(head []byte, base int64) (passed bool, err error) {
 	if order.Uint32(head[4:]) != fillerMagic {
 		return false, nil
 	}
-	p, at := head[:fillerBytes], base+in.at
+	p, at := head[:fillerBytes], base+in.At
 	reach, place := int64(order.Uint32(p)), int64(order.Uint64(p[fillerPlaceAt:]))
 	switch {
 	case crc32.Checksum(p[:fillerSumAt], crc32.MakeTable(crc32.Castagnoli)) != order.Uint32(p[fillerSumAt:]):
 		return false, fmt.Errorf("the checksum of the blank at %d does not fit: %w", at, message.ErrCorrupt)
 	case place != at:
 		return false, fmt.Errorf("the blank at %d says that it lies at %d: %w", at, place, message.ErrElsewhere)
-	case reach < fillerBytes || in.at+reach > in.size:
+	case reach < fillerBytes || in.At+reach > in.Size:
 		return false, fmt.Errorf("the blank at %d has %d bytes: %w", at, reach, message.ErrCorrupt)
 	}
-	in.at += reach
+	in.At += reach
 	return true, nil
 }
 
@@ -167,16 +167,16 @@ const physicalAt = 28
 // search goes to the next whole record of a file, which says itself that it lies there, and stays where it is if there is none. It
 // returns how many bytes it has passed over, or searched.
 func (in *reader) search(base int64) (searched int64, found bool) {
-	from, tested := in.at, int64(0)
-	last := min(in.size-message.FixedBytes, from+searchBytesMax)
+	from, tested := in.At, int64(0)
+	last := min(in.Size-message.FixedBytes, from+searchBytesMax)
 	for at := from + 1; at <= last && tested < testedBytesMax; at++ {
-		in.at = at
-		head, err := in.bytes(physicalAt + 8)
+		in.At = at
+		head, err := in.Bytes(physicalAt + 8)
 		if err != nil {
 			break // the machine cannot read on
 		}
 		kind, size := message.Peek(head)
-		if kind != message.Record || at+size > in.size || int64(binary.BigEndian.Uint64(head[physicalAt:])) != base+at {
+		if kind != message.Record || at+size > in.Size || int64(binary.BigEndian.Uint64(head[physicalAt:])) != base+at {
 			continue
 		}
 		tested += size
@@ -184,24 +184,24 @@ func (in *reader) search(base int64) (searched int64, found bool) {
 			return at - from, true
 		}
 	}
-	searched = max(0, in.at-from)
-	in.at = from
+	searched = max(0, in.At-from)
+	in.At = from
 	return searched, false
 }
 
 // whole reads a record of this size.
 func (in *reader) whole(base, size int64) (message.Message, error) {
-	p, err := in.bytes(size)
+	p, err := in.Bytes(size)
 	if err != nil {
 		return message.Message{}, err
 	}
-	return message.Decode(p, base+in.at)
+	return message.Decode(p, base+in.At)
 }
 
 // strays counts the messages from here on, as far as whole ones follow one another in the file.
 func (in *reader) strays(base int64) (count int64) {
-	for in.at < in.size {
-		head, err := in.bytes(fillerBytes)
+	for in.At < in.Size {
+		head, err := in.Bytes(fillerBytes)
 		if err != nil {
 			break
 		}
@@ -218,41 +218,16 @@ func (in *reader) strays(base int64) (count int64) {
 			break
 		}
 		count++
-		in.at += size
+		in.At += size
 	}
 	return count
 }
 
 // reader reads a file from its beginning.
-type reader struct {
-	f      host.File
-	size   int64
-	at     int64
-	buffer []byte
-	from   int64
-}
-
-const readAtOnce = 1 << 20
-
-// bytes returns the next n bytes, which are good until the next call.
-func (in *reader) bytes(n int64) ([]byte, error) {
-	if n < 0 || in.at+n > in.size {
-		return nil, message.ErrCorrupt
-	}
-	if off := in.at - in.from; off >= 0 && off+n <= int64(len(in.buffer)) {
-		return in.buffer[off : off+n], nil
-	}
-	length := min(max(n, readAtOnce), in.size-in.at)
-	in.buffer, in.from = slices.Grow(in.buffer[:0], int(length))[:length], in.at
-	if _, err := host.ReadFull(in.f, in.buffer, in.at); err != nil {
-		in.buffer = nil
-		return nil, err
-	}
-	return in.buffer[:n], nil
-}
+type reader struct{ inspection.Reader }
 
 // blank says whether the head of a record was never written here.
 func (in *reader) blank() bool {
-	p, err := in.bytes(min(message.FixedBytes, in.size-in.at))
+	p, err := in.Bytes(min(message.FixedBytes, in.Size-in.At))
 	return err == nil && !slices.ContainsFunc(p, func(b byte) bool { return b != 0 })
 }

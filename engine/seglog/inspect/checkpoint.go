@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -44,12 +45,12 @@ func (c *checkpoints) durable() int64 {
 func (r *Report) checkpoints(name string, dir host.Dir, base message.Cursor) *checkpoints {
 	c := &checkpoints{file: name + "/" + fileName(base, checkpointSuffix)}
 	c.index, c.times = &index{file: c.file, kind: kindIndex, base: base}, &index{file: c.file, kind: kindTimes, base: base}
-	content, err := readAll(dir, fileName(base, checkpointSuffix), checkpointBytesMax)
+	content, err := inspection.ReadAll(dir, fileName(base, checkpointSuffix), checkpointBytesMax)
 	if errors.Is(err, host.ErrNotExist) {
 		return nil // its segment was sealed meanwhile
 	}
 	if err != nil {
-		r.problem(Damage, Unreadable, c.file, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, c.file, 0, "%v", err)
 		return nil
 	}
 	block := 0
@@ -67,13 +68,13 @@ func (r *Report) checkpoints(name string, dir host.Dir, base message.Cursor) *ch
 // endOfRuns reports the first run that is not whole. A crash leaves one at the end of the file only: a whole one behind it was
 // written when this one was durable.
 func (r *Report) endOfRuns(c *checkpoints, content []byte, block int, why error) {
-	severity := Doubt
+	severity := inspection.Doubt
 	for later := block + 1; (later+1)*blockBytes <= len(content); later++ {
 		if head := content[later*blockBytes:][:blockBytes]; isRun(head) && int(binary.BigEndian.Uint32(head[12:])) == later {
-			severity = Damage
+			severity = inspection.Damage
 		}
 	}
-	r.problem(severity, BadCheckpoint, c.file, int64(block)*blockBytes, "%v; a start reads of the log what is behind the checkpoints before it", why)
+	r.Found(severity, BadCheckpoint, c.file, int64(block)*blockBytes, "%v; a start reads of the log what is behind the checkpoints before it", why)
 }
 
 func isRun(head []byte) bool {
@@ -120,7 +121,7 @@ func (c *checkpoints) meet(r *Report, s *Segment) {
 	for !c.broken && c.met < len(c.runs) && c.runs[c.met].logBytes <= s.Bytes {
 		if p := c.runs[c.met]; p.logBytes != s.Bytes || p.next != s.Next || differs(p.newest, s.Newest, c.loose) {
 			c.broken = true
-			r.problem(Damage, CheckpointMismatch, c.file, 0, "it promises messages up to %d in %d bytes with times up to %d; the log holds them up to %d in %d bytes with times up to %d",
+			r.Found(inspection.Damage, CheckpointMismatch, c.file, 0, "it promises messages up to %d in %d bytes with times up to %d; the log holds them up to %d in %d bytes with times up to %d",
 				p.next, p.logBytes, p.newest, s.Next, s.Bytes, s.Newest)
 		}
 		c.met++
@@ -133,7 +134,7 @@ func (c *checkpoints) compare(r *Report, s *Segment) {
 	c.times.meet(r, s.Next, s.Bytes, s.Newest) // of all messages
 	if left := len(c.runs) - c.met; !c.broken && left > 0 {
 		p := c.runs[len(c.runs)-1]
-		r.problem(Damage, CheckpointMismatch, c.file, 0, "it promises messages up to %d in %d bytes; the log has them up to %d in %d bytes", p.next, p.logBytes, s.Next, s.Bytes)
+		r.Found(inspection.Damage, CheckpointMismatch, c.file, 0, "it promises messages up to %d in %d bytes; the log has them up to %d in %d bytes", p.next, p.logBytes, s.Next, s.Bytes)
 		return
 	}
 	for _, x := range []*index{c.index, c.times} {

@@ -12,6 +12,7 @@ import (
 
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/inspect"
 	"lakebed/engine/seglog/message"
@@ -152,7 +153,7 @@ func TestWhatACheckpointPromisesIsLookedFor(t *testing.T) {
 	log := fmt.Sprint(s[1].Base) + ".log"
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, p string)
-		class inspect.Class
+		class inspection.Class
 	}{
 		"shortened":             {func(t *testing.T, p string) { cut(t, filepath.Join(p, log), s[1].Durable-600) }, inspect.Rot},
 		"shortened to a record": {func(t *testing.T, p string) { cut(t, filepath.Join(p, log), 0) }, inspect.CheckpointMismatch},

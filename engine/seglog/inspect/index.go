@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -45,7 +46,7 @@ type index struct {
 
 // readIndex reads an index file, and checks what it says by itself.
 func readIndex(dir host.Dir, name string, kind uint32) (*index, error) {
-	p, err := readAll(dir, name, indexBytesMax)
+	p, err := inspection.ReadAll(dir, name, indexBytesMax)
 	if err != nil {
 		return nil, err
 	}
@@ -135,5 +136,5 @@ func (x *index) compare(r *Report, s *Segment) {
 
 func (x *index) mismatch(r *Report, format string, arguments ...any) {
 	x.broken = true
-	r.problem(Damage, IndexMismatch, x.file, 0, format, arguments...)
+	r.Found(inspection.Damage, IndexMismatch, x.file, 0, format, arguments...)
 }

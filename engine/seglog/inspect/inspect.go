@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -30,7 +30,7 @@ var ErrForeign = errors.New("nothing of a segment log")
 
 // Volume inspects a data directory: the one with "mstore" in it.
 func Volume(root host.Dir) (*Report, error) {
-	r := &Report{Topics: []Topic{}, Problems: []Problem{}}
+	r := &Report{Topics: []Topic{}, Findings: inspection.NoFindings()}
 	base, err := below(root, storeDir)
 	if err == nil {
 		base, err = below(base, partitionsDir)
@@ -47,12 +47,12 @@ func Volume(root host.Dir) (*Report, error) {
 			if info.Name == probeFile {
 				continue // of a look at the directory that a crash cut short
 			}
-			r.problem(Note, Orphan, info.Name, 0, "a file among the topics")
+			r.Found(inspection.Note, Orphan, info.Name, 0, "a file among the topics")
 			continue
 		}
 		dir, err := base.Sub(info.Name)
 		if err != nil {
-			r.problem(Damage, Unreadable, info.Name, 0, "%v", err)
+			r.Found(inspection.Damage, Unreadable, info.Name, 0, "%v", err)
 			continue
 		}
 		r.topic(info.Name, dir)
@@ -62,7 +62,7 @@ func Volume(root host.Dir) (*Report, error) {
 
 // PartitionDir inspects the directory of one partition.
 func PartitionDir(name string, dir host.Dir) (*Report, error) {
-	r := &Report{Problems: []Problem{}}
+	r := &Report{Findings: inspection.NoFindings()}
 	infos, err := dir.List()
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", name, err)
@@ -91,7 +91,7 @@ func (r *Report) topic(name string, dir host.Dir) {
 	t := Topic{Name: name, Volumes: []string{}, Partitions: []Partition{}}
 	infos, err := dir.List()
 	if err != nil {
-		r.problem(Damage, Unreadable, name, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, name, 0, "%v", err)
 		return
 	}
 	settled := false
@@ -105,22 +105,22 @@ func (r *Report) topic(name string, dir host.Dir) {
 			settled = true
 			r.settings(&t, dir)
 		case info.Name != topicFile+host.UnfinishedSuffix:
-			r.problem(Note, Orphan, name+"/"+info.Name, 0, "nothing of a topic's")
+			r.Found(inspection.Note, Orphan, name+"/"+info.Name, 0, "nothing of a topic's")
 		}
 	}
 	if !settled && len(numbers) > 0 {
-		r.problem(Note, Missing, name+"/"+topicFile, 0, "the topic was never made, or its file lies in another directory only")
+		r.Found(inspection.Note, Missing, name+"/"+topicFile, 0, "the topic was never made, or its file lies in another directory only")
 	}
 	slices.Sort(numbers)
 	for _, number := range numbers {
 		file := name + "/" + strconv.Itoa(number)
 		if own, err := dir.Sub(strconv.Itoa(number)); err != nil {
-			r.problem(Damage, Unreadable, file, 0, "%v", err)
+			r.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		} else {
 			t.Partitions = append(t.Partitions, r.partition(file, number, own))
 		}
 		if t.Version > 0 && number >= len(t.Volumes) {
-			r.problem(Damage, BadTopic, file, 0, "the topic has %d partitions", len(t.Volumes))
+			r.Found(inspection.Damage, BadTopic, file, 0, "the topic has %d partitions", len(t.Volumes))
 		}
 	}
 	r.Topics = append(r.Topics, t)
@@ -129,14 +129,14 @@ func (r *Report) topic(name string, dir host.Dir) {
 // settings reads a topic's file.
 func (r *Report) settings(t *Topic, dir host.Dir) {
 	file := t.Name + "/" + topicFile
-	text, err := readAll(dir, topicFile, topicBytesMax)
+	text, err := inspection.ReadAll(dir, topicFile, topicBytesMax)
 	if err != nil {
-		r.problem(Damage, Unreadable, file, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		return
 	}
 	line, body, _ := strings.Cut(string(text), "\n")
 	if line != fmt.Sprintf("%s%08x", topicMagic, crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli))) {
-		r.problem(Damage, BadTopic, file, 0, "its first line is not that of its content")
+		r.Found(inspection.Damage, BadTopic, file, 0, "its first line is not that of its content")
 		return
 	}
 	var s struct {
@@ -145,30 +145,10 @@ func (r *Report) settings(t *Topic, dir host.Dir) {
 		Volumes []string `json:"volumes"`
 	}
 	if err := json.Unmarshal([]byte(body), &s); err != nil || s.Name != t.Name || s.Version < 1 || len(s.Volumes) == 0 {
-		r.problem(Damage, BadTopic, file, 0, "settings of topic %q, version %d, with %d partitions: %v", s.Name, s.Version, len(s.Volumes), err)
+		r.Found(inspection.Damage, BadTopic, file, 0, "settings of topic %q, version %d, with %d partitions: %v", s.Name, s.Version, len(s.Volumes), err)
 		return
 	}
 	t.Version, t.Volumes = s.Version, s.Volumes
-}
-
-func readAll(dir host.Dir, name string, bytesMax int64) ([]byte, error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	if err == nil && size > bytesMax {
-		err = fmt.Errorf("%d bytes, more than %d", size, bytesMax)
-	}
-	var p []byte
-	if err == nil {
-		p = make([]byte, size)
-		_, err = host.ReadFull(f, p, 0)
-	}
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil // it was empty, or has become shorter
-	}
-	return p, errors.Join(err, f.Close())
 }
 
 // parseName reads a cursor and a suffix out of a file's name.

@@ -11,6 +11,7 @@ import (
 
 	"lakebed/engine/host"
 	"lakebed/engine/host/oshost"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog"
 	"lakebed/engine/seglog/inspect"
 	"lakebed/engine/seglog/message"
@@ -161,16 +162,16 @@ func flip(t *testing.T, path string, at int64) {
 // TestEachKindOfTroubleHasItsClass.
 func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 	sound := written(t)
-	const newest, severe = "the newest segment", inspect.Damage
+	const newest, severe = "the newest segment", inspection.Damage
 	for _, c := range []struct {
 		name     string
 		spoil    func(t *testing.T, partition string, bases []string)
-		severity inspect.Severity
-		class    inspect.Class
+		severity inspection.Severity
+		class    inspection.Class
 	}{
 		{"a segment in the middle is gone", func(t *testing.T, p string, b []string) { remove(t, p, b[1]+".log", b[1]+".index", b[1]+".timeindex") }, severe, inspect.Gap},
 		{"indexes of a former segment are gone", func(t *testing.T, p string, b []string) { remove(t, p, b[1]+".index") }, severe, inspect.Missing},
-		{"the first log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[0]+".log") }, inspect.Note, inspect.Orphan},
+		{"the first log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[0]+".log") }, inspection.Note, inspect.Orphan},
 		{"another log is gone, and its indexes are not", func(t *testing.T, p string, b []string) { remove(t, p, b[len(b)-1]+".log") }, severe, inspect.Missing},
 		{"a sealed log is cut", func(t *testing.T, p string, b []string) { cut(t, filepath.Join(p, b[1]+".log"), 600) }, severe, inspect.IndexMismatch},
 		{"an index of another segment", func(t *testing.T, p string, b []string) {
@@ -183,10 +184,10 @@ func TestEachKindOfTroubleHasItsClass(t *testing.T) {
 			last := b[len(b)-1]
 			remove(t, p, last+".index", last+".timeindex")
 			cut(t, filepath.Join(p, last+".log"), 300)
-		}, inspect.Doubt, inspect.TornTail},
+		}, inspection.Doubt, inspect.TornTail},
 		{"a foreign file", func(t *testing.T, p string, _ []string) {
 			copyFile(t, filepath.Join(p, "..", "topic"), filepath.Join(p, "07.log"))
-		}, inspect.Note, inspect.Orphan},
+		}, inspection.Note, inspect.Orphan},
 		{"a topic's file of another topic", func(t *testing.T, p string, _ []string) {
 			copyFile(t, filepath.Join(p, "..", "..", "other", "topic"), filepath.Join(p, "..", "topic"))
 		}, severe, inspect.BadTopic},
@@ -251,7 +252,7 @@ func TestProblemsAreCountedAndTheFirstAreListed(t *testing.T) {
 		}
 	}
 	r := look(t, dir)
-	if len(r.Problems) != 1000 || r.Counts != (inspect.Counts{Note: 1500, Unlisted: 500}) {
+	if len(r.Problems) != 1000 || r.Counts != (inspection.Counts{Note: 1500, Unlisted: 500}) {
 		t.Errorf("%d are listed of %+v", len(r.Problems), r.Counts)
 	}
 	if told := text(t, r); !strings.HasPrefix(told, "0 damaged, 0 in doubt, 1500 notes") || !strings.HasSuffix(told, "and 500 problems more, which are not listed\n") {

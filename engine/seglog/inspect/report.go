@@ -5,66 +5,35 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
-// Severity says how much a problem matters.
-type Severity string
-
-// The severities, from the worst on.
-const (
-	Damage Severity = "damage"
-	Doubt  Severity = "doubt"
-	Note   Severity = "note"
-)
-
-// Class names a kind of problem, for programs.
-type Class string
-
 // The classes of problems.
 const (
-	Unreadable    Class = "unreadable"     // the machine could not read it
-	BadTopic      Class = "bad-topic"      // a topic's file
-	Missing       Class = "missing"        // a directory or an index that must be there
-	TornTail      Class = "torn-tail"      // of the newest segment
-	Rot           Class = "rot"            // a record of a segment that is sealed
-	BadMessage    Class = "bad-message"    // its checksum is good, and it is no log group list
-	Gap           Class = "gap"            // cursors do not run on
-	BadIndex      Class = "bad-index"      // an index file by itself
-	IndexMismatch Class = "index-mismatch" // an index file and its log differ
-	BadCheckpoint Class = "bad-checkpoint" // a file of checkpoints by itself
-	BadList       Class = "bad-list"       // the list of sealed segments by itself
+	Unreadable    inspection.Class = "unreadable"     // the machine could not read it
+	BadTopic      inspection.Class = "bad-topic"      // a topic's file
+	Missing       inspection.Class = "missing"        // a directory or an index that must be there
+	TornTail      inspection.Class = "torn-tail"      // of the newest segment
+	Rot           inspection.Class = "rot"            // a record of a segment that is sealed
+	BadMessage    inspection.Class = "bad-message"    // its checksum is good, and it is no log group list
+	Gap           inspection.Class = "gap"            // cursors do not run on
+	BadIndex      inspection.Class = "bad-index"      // an index file by itself
+	IndexMismatch inspection.Class = "index-mismatch" // an index file and its log differ
+	BadCheckpoint inspection.Class = "bad-checkpoint" // a file of checkpoints by itself
+	BadList       inspection.Class = "bad-list"       // the list of sealed segments by itself
 	// CheckpointMismatch is a log that has not what its checkpoints promise.
-	CheckpointMismatch Class = "checkpoint-mismatch"
-	Orphan             Class = "orphan" // nothing of a segment log's
-	Aside              Class = "aside"  // set aside by a start
+	CheckpointMismatch inspection.Class = "checkpoint-mismatch"
+	Orphan             inspection.Class = "orphan" // nothing of a segment log's
+	Aside              inspection.Class = "aside"  // set aside by a start
 )
-
-// Problem is one thing that is not as it should be.
-type Problem struct {
-	Severity Severity `json:"severity"`
-	Class    Class    `json:"class"`
-	File     string   `json:"file"`
-	Offset   int64    `json:"offset,omitempty"`
-	Message  string   `json:"message"`
-}
 
 // Report is everything that was found.
 type Report struct {
-	Topics   []Topic   `json:"topics"`
-	Problems []Problem `json:"problems"` // the first problemsMax of them
-	Counts   Counts    `json:"counts"`
-}
+	Topics []Topic `json:"topics"`
 
-// Counts says how many problems there are.
-type Counts struct {
-	Damage   int `json:"damage"`
-	Doubt    int `json:"doubt"`
-	Note     int `json:"note"`
-	Unlisted int `json:"unlisted"` // of all, how many are not listed
+	inspection.Findings
 }
-
-func (c Counts) all() int { return c.Damage + c.Doubt + c.Note }
 
 // Topic is a topic as far as it lies in this directory.
 type Topic struct {
@@ -98,28 +67,6 @@ type Segment struct {
 	Fillers int            `json:"fillers"`
 }
 
-// Broken says whether something is damaged.
-func (r *Report) Broken() bool { return r.Counts.Damage > 0 }
-
-// problemsMax bounds the problems that a report lists: one that is everywhere fills no memory.
-const problemsMax = 1000
-
-func (r *Report) problem(s Severity, c Class, file string, offset int64, format string, arguments ...any) {
-	switch s {
-	case Damage:
-		r.Counts.Damage++
-	case Doubt:
-		r.Counts.Doubt++
-	case Note:
-		r.Counts.Note++
-	}
-	if len(r.Problems) >= problemsMax {
-		r.Counts.Unlisted++
-		return
-	}
-	r.Problems = append(r.Problems, Problem{Severity: s, Class: c, File: file, Offset: offset, Message: fmt.Sprintf(format, arguments...)})
-}
-
 // Text writes the report for people: a headline, a line for each segment, and the problems at the end, where a terminal shows them.
 func (r *Report) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -133,11 +80,7 @@ func (r *Report) Text(w io.Writer) error {
 			}
 		}
 	}
-	verdict := "sound"
-	if r.Counts.all() > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %d notes", r.Counts.Damage, r.Counts.Doubt, r.Counts.Note)
-	}
-	fmt.Fprintf(t, "%s: %d topics, %d segments, %d messages\n", verdict, len(r.Topics), segments, messages)
+	fmt.Fprintf(t, "%s: %d topics, %d segments, %d messages\n", r.Verdict(), len(r.Topics), segments, messages)
 	if segments > 0 {
 		fmt.Fprintln(t, "topic\tpartition\tcursors\tbytes\tnewest time\tstate")
 	}
@@ -148,12 +91,7 @@ func (r *Report) Text(w io.Writer) error {
 			}
 		}
 	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(t, "%s: %s: %s at %d: %s\n", p.Severity, p.Class, p.File, p.Offset, p.Message)
-	}
-	if n := r.Counts.Unlisted; n > 0 {
-		fmt.Fprintf(t, "and %d problems more, which are not listed\n", n)
-	}
+	r.WriteLines(t)
 	return t.Flush()
 }
 

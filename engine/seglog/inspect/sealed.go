@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -27,9 +28,9 @@ type sealedItem struct {
 // looked up in the index files, and none of a segment need be there. A whole one is believed.
 func (r *Report) sealed(name string, dir host.Dir, segments []Segment) {
 	file := name + "/" + sealedName
-	content, err := readAll(dir, sealedName, sealedBytesMax)
+	content, err := inspection.ReadAll(dir, sealedName, sealedBytesMax)
 	if err != nil {
-		r.problem(Damage, Unreadable, file, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, file, 0, "%v", err)
 		return
 	}
 	order, items, torn := binary.BigEndian, map[message.Cursor]sealedItem{}, 0
@@ -45,7 +46,7 @@ func (r *Report) sealed(name string, dir host.Dir, segments []Segment) {
 		}
 	}
 	if torn > 0 {
-		r.problem(Note, BadList, file, 0, "%d items are not whole: a start looks into the index files for them", torn)
+		r.Found(inspection.Note, BadList, file, 0, "%d items are not whole: a start looks into the index files for them", torn)
 	}
 	for i := range segments {
 		s := &segments[i]
@@ -54,9 +55,9 @@ func (r *Report) sealed(name string, dir host.Dir, segments []Segment) {
 			continue
 		}
 		if !s.Sealed {
-			r.problem(Note, BadList, file, item.offset, "it names segment %d, which is not sealed", s.Base)
+			r.Found(inspection.Note, BadList, file, item.offset, "it names segment %d, which is not sealed", s.Base)
 		} else if !s.Lost && (item.next != s.Next || item.logBytes != s.Bytes || item.newest != s.Newest || item.items != s.Items) {
-			r.problem(Damage, IndexMismatch, file, item.offset, "it says that segment %d has messages up to %d in %d bytes with times up to %d and %d items; it has them up to %d in %d bytes with times up to %d and %d items",
+			r.Found(inspection.Damage, IndexMismatch, file, item.offset, "it says that segment %d has messages up to %d in %d bytes with times up to %d and %d items; it has them up to %d in %d bytes with times up to %d and %d items",
 				s.Base, item.next, item.logBytes, item.newest, item.items, s.Next, s.Bytes, s.Newest, s.Items)
 		}
 	}

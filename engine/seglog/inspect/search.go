@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -19,32 +20,32 @@ const (
 // behind: that is counted only.
 func (r *Report) notWhole(l *log, in *reader, err error) bool {
 	if !errors.Is(err, message.ErrCorrupt) {
-		r.problem(Damage, Unreadable, l.file, in.at, "%v", err)
+		r.Found(inspection.Damage, Unreadable, l.file, in.At, "%v", err)
 		return false
 	}
-	s, at := l.s, in.at
+	s, at := l.s, in.At
 	newest := !s.Sealed && l.limit == noLimit && at >= l.checkpoints.durable()
 	if newest && in.zeros() {
-		s.Zeros = in.size - at
+		s.Zeros = in.Size - at
 		return false // that is the end
 	}
 	record, searched := in.search(l)
-	found, where := in.at > at, fmt.Sprintf("no whole record begins in the %d bytes behind it; %d bytes of the file are behind it", searched, in.size-at)
+	found, where := in.At > at, fmt.Sprintf("no whole record begins in the %d bytes behind it; %d bytes of the file are behind it", searched, in.Size-at)
 	if found {
-		where = fmt.Sprintf("%d bytes are skipped: the next whole record, of cursor %d, lies at %d", in.at-at, record.Cursor, in.at)
+		where = fmt.Sprintf("%d bytes are skipped: the next whole record, of cursor %d, lies at %d", in.At-at, record.Cursor, in.At)
 	}
 	if newest {
 		if found {
 			s.Stray = in.strays(l)
 			where += fmt.Sprintf("; a start cuts off what is behind the first: %d messages in a row", s.Stray)
 		}
-		r.problem(Doubt, TornTail, l.file, at, "no whole record: %v; %s", err, where)
+		r.Found(inspection.Doubt, TornTail, l.file, at, "no whole record: %v; %s", err, where)
 		return false
 	}
-	r.problem(Damage, Rot, l.file, at, "no whole record: %v; %s", err, where)
+	r.Found(inspection.Damage, Rot, l.file, at, "no whole record: %v; %s", err, where)
 	if found {
-		s.Skipped += in.at - at
-		l.skipTo(in.at, record.Cursor)
+		s.Skipped += in.At - at
+		l.skipTo(in.At, record.Cursor)
 	}
 	return found
 }
@@ -52,10 +53,10 @@ func (r *Report) notWhole(l *log, in *reader, err error) bool {
 // search goes to the next whole record that may follow on what was read. It tries first where the one that is not whole would
 // end, and stays where it is if there is none. It returns how many bytes it has searched.
 func (in *reader) search(l *log) (record message.Record, searched int64) {
-	from, end := in.at, min(in.size, l.end)
+	from, end := in.At, min(in.Size, l.end)
 	last := min(end-message.HeaderBytes, from+searchBytesMax)
 	c := candidate{log: l, from: from, end: end}
-	if head, err := in.bytes(message.HeaderBytes); err == nil {
+	if head, err := in.Bytes(message.HeaderBytes); err == nil {
 		if at := from + message.PeekSize(head); at >= from+message.HeaderBytes && at <= last && c.whole(in, at) {
 			return c.record, at - from
 		}
@@ -66,7 +67,7 @@ func (in *reader) search(l *log) (record message.Record, searched int64) {
 			return c.record, at - from
 		}
 	}
-	in.at = from
+	in.At = from
 	return record, at - from
 }
 
@@ -81,8 +82,8 @@ type candidate struct {
 
 // whole moves the reader there, and says whether a whole record lies there, of a cursor that fits.
 func (c *candidate) whole(in *reader, at int64) bool {
-	in.at = at
-	head, err := in.bytes(message.HeaderBytes)
+	in.At = at
+	head, err := in.Bytes(message.HeaderBytes)
 	if err == nil {
 		size, cursor := message.PeekSize(head), message.Cursor(binary.BigEndian.Uint64(head))
 		most := c.log.s.Next + message.Cursor((at-c.from)/message.HeaderBytes) + 1 // more records do not fit in between
@@ -101,7 +102,7 @@ func (c *candidate) whole(in *reader, at int64) bool {
 
 // strays counts the messages from here on, as far as whole ones follow one another.
 func (in *reader) strays(l *log) (count int64) {
-	for in.at < min(in.size, l.end) {
+	for in.At < min(in.Size, l.end) {
 		record, size, err := in.record()
 		if err != nil {
 			break
@@ -109,7 +110,7 @@ func (in *reader) strays(l *log) (count int64) {
 		if !record.Filler {
 			count++
 		}
-		in.at += size
+		in.At += size
 	}
 	return count
 }

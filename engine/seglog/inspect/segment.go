@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/message"
 )
 
@@ -39,13 +40,13 @@ func (r *Report) partition(name string, number int, dir host.Dir) Partition {
 	p := Partition{Number: number, Segments: []Segment{}}
 	infos, err := dir.List()
 	if err != nil {
-		r.problem(Damage, Unreadable, name, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, name, 0, "%v", err)
 		return p
 	}
 	for _, f := range r.segmentsAmong(name, infos) {
 		s := r.segment(name, dir, f)
 		if n := len(p.Segments); n > 0 && p.Segments[n-1].Next != f.base {
-			r.problem(Damage, Gap, name+"/"+fileName(f.base, logSuffix), 0, "cursor %d follows on %d", f.base, p.Segments[n-1].Next)
+			r.Found(inspection.Damage, Gap, name+"/"+fileName(f.base, logSuffix), 0, "cursor %d follows on %d", f.base, p.Segments[n-1].Next)
 		}
 		p.Segments = append(p.Segments, s)
 	}
@@ -62,11 +63,11 @@ func (r *Report) segmentsAmong(name string, infos []host.Info) []*found {
 		base, suffix, ok := parseName(info.Name)
 		if !ok {
 			if strings.Contains(info.Name, asideSuffix) {
-				r.problem(Doubt, Aside, name+"/"+info.Name, 0, "a start has set it aside: there was no log with it, and it does not say what was in one; remove it when you have looked")
+				r.Found(inspection.Doubt, Aside, name+"/"+info.Name, 0, "a start has set it aside: there was no log with it, and it does not say what was in one; remove it when you have looked")
 				continue
 			}
 			if !strings.HasSuffix(info.Name, host.UnfinishedSuffix) && info.Name != lockFile && info.Name != sealedName {
-				r.problem(Note, Orphan, name+"/"+info.Name, 0, "nothing of a partition's")
+				r.Found(inspection.Note, Orphan, name+"/"+info.Name, 0, "nothing of a partition's")
 			}
 			continue
 		}
@@ -89,7 +90,7 @@ func (r *Report) segmentsAmong(name string, infos []host.Info) []*found {
 		if f := files[base]; f.log || len(all) > 0 {
 			all = append(all, f)
 		} else {
-			r.problem(Note, Orphan, name+"/"+strconv.FormatInt(int64(base), 10), 0, "files without a log, before all logs: the removal of a segment was not completed")
+			r.Found(inspection.Note, Orphan, name+"/"+strconv.FormatInt(int64(base), 10), 0, "files without a log, before all logs: the removal of a segment was not completed")
 		}
 	}
 	for i := len(all) - 2; i >= 0; i-- {
@@ -110,14 +111,14 @@ func (r *Report) segment(name string, dir host.Dir, f *found) Segment {
 	switch {
 	case s.Sealed:
 	case f.sealedAfter: // one after the other, the oldest first
-		r.problem(Damage, Missing, file, 0, "index files are missing, and a later segment has its own")
+		r.Found(inspection.Damage, Missing, file, 0, "index files are missing, and a later segment has its own")
 	case f.index != f.times:
-		r.problem(Doubt, Missing, file, 0, "one of its two index files is missing: a stop came while it was sealed, or the file is lost")
+		r.Found(inspection.Doubt, Missing, file, 0, "one of its two index files is missing: a stop came while it was sealed, or the file is lost")
 	}
 	l := &log{s: &s, file: file, limit: f.limit, end: math.MaxInt64, indexes: r.indexes(name, dir, f, &s)}
 	if f.checkpoint {
 		if s.Sealed {
-			r.problem(Note, Orphan, name+"/"+fileName(f.base, checkpointSuffix), 0, "checkpoints of a segment that is sealed: a stop came before they were removed")
+			r.Found(inspection.Note, Orphan, name+"/"+fileName(f.base, checkpointSuffix), 0, "checkpoints of a segment that is sealed: a stop came before they were removed")
 		}
 		l.checkpoints = r.checkpoints(name, dir, f.base)
 	}
@@ -150,9 +151,9 @@ func (r *Report) indexes(name string, dir host.Dir, f *found, s *Segment) (all [
 		x, err := readIndex(dir, fileName(f.base, kind.suffix), kind.kind)
 		switch {
 		case errors.Is(err, errBadIndex):
-			r.problem(Damage, BadIndex, own, 0, "%v", err)
+			r.Found(inspection.Damage, BadIndex, own, 0, "%v", err)
 		case err != nil:
-			r.problem(Damage, Unreadable, own, 0, "%v", err)
+			r.Found(inspection.Damage, Unreadable, own, 0, "%v", err)
 		default:
 			x.file = own
 			s.Items += len(x.items)
@@ -170,7 +171,7 @@ func (r *Report) lost(l *log) {
 	if c := l.checkpoints; c != nil && len(c.runs) > 0 {
 		l.s.Next = max(l.s.Next, c.runs[len(c.runs)-1].next)
 	}
-	r.problem(Damage, Missing, l.file, 0, "the log is missing, and other files of its segment are there; they tell of messages %d to %d", l.s.Base, l.s.Next)
+	r.Found(inspection.Damage, Missing, l.file, 0, "the log is missing, and other files of its segment are there; they tell of messages %d to %d", l.s.Base, l.s.Next)
 }
 
 // log is a segment's log while it is read, with what speaks of it.
@@ -209,16 +210,17 @@ func (r *Report) scan(l *log, dir host.Dir) {
 	s := l.s
 	f, err := dir.Open(fileName(s.Base, logSuffix))
 	if err != nil {
-		r.problem(Damage, Unreadable, l.file, 0, "%v", err)
+		r.Found(inspection.Damage, Unreadable, l.file, 0, "%v", err)
 		return
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	in := reader{f: f}
-	if in.size, err = f.Size(); err != nil {
-		r.problem(Damage, Unreadable, l.file, 0, "%v", err)
+	size, err := f.Size()
+	if err != nil {
+		r.Found(inspection.Damage, Unreadable, l.file, 0, "%v", err)
 		return
 	}
-	for in.at < min(in.size, l.end) && l.goesOn(in.at) {
+	in := reader{inspection.NewReader(f, size, message.ErrCorrupt)}
+	for in.At < min(in.Size, l.end) && l.goesOn(in.At) {
 		record, size, err := in.record()
 		switch {
 		case err != nil:
@@ -227,8 +229,8 @@ func (r *Report) scan(l *log, dir host.Dir) {
 			}
 			continue
 		case record.Cursor > s.Next:
-			r.problem(Damage, Gap, l.file, in.at, "a record of cursor %d, where %d is next", record.Cursor, s.Next)
-			l.skipTo(in.at, record.Cursor)
+			r.Found(inspection.Damage, Gap, l.file, in.At, "a record of cursor %d, where %d is next", record.Cursor, s.Next)
+			l.skipTo(in.At, record.Cursor)
 		case record.Cursor < s.Next: // it is not believed
 			if !r.notWhole(l, &in, fmt.Errorf("a record of cursor %d, where %d is next: %w", record.Cursor, s.Next, message.ErrCorrupt)) {
 				return
@@ -238,10 +240,10 @@ func (r *Report) scan(l *log, dir host.Dir) {
 		if record.Filler {
 			s.Fillers++
 		} else {
-			r.message(l, in.at, record)
+			r.message(l, in.At, record)
 		}
-		in.at += size
-		s.Bytes = in.at
+		in.At += size
+		s.Bytes = in.At
 		if l.checkpoints != nil {
 			l.checkpoints.meet(r, s)
 		}
@@ -249,7 +251,7 @@ func (r *Report) scan(l *log, dir host.Dir) {
 	s.behind(&in)
 	if l.limit == noLimit && s.Behind > 0 { // of the newest nothing was copied
 		if record, _, err := in.record(); err == nil && record.Cursor == s.Next && !record.Filler {
-			r.problem(Damage, IndexMismatch, l.file, in.at, "message %d lies behind the end of which its index files tell, and no segment follows", s.Next)
+			r.Found(inspection.Damage, IndexMismatch, l.file, in.At, "message %d lies behind the end of which its index files tell, and no segment follows", s.Next)
 		}
 	}
 }
@@ -259,7 +261,7 @@ func (r *Report) message(l *log, at int64, record message.Record) {
 	s := l.s
 	time, err := message.NewestTime(record.Payload)
 	if err != nil {
-		r.problem(Damage, BadMessage, l.file, at, "message %d: %v", record.Cursor, err)
+		r.Found(inspection.Damage, BadMessage, l.file, at, "message %d: %v", record.Cursor, err)
 	}
 	for _, x := range l.indexes {
 		x.meet(r, record.Cursor, at, s.Newest)
@@ -277,46 +279,21 @@ func (r *Report) message(l *log, at int64, record message.Record) {
 }
 
 // reader reads records one after the other.
-type reader struct {
-	f      host.File
-	size   int64
-	at     int64
-	buffer []byte
-	from   int64
-}
-
-const readAtOnce = 1 << 20
+type reader struct{ inspection.Reader }
 
 // record returns the record at the reader's place, which is good until the next call.
 func (in *reader) record() (message.Record, int64, error) {
-	head, err := in.bytes(message.HeaderBytes)
+	head, err := in.Bytes(message.HeaderBytes)
 	if err != nil {
 		return message.Record{}, 0, err
 	}
 	size := message.PeekSize(head)
-	if size < message.HeaderBytes || in.at+size > in.size {
+	if size < message.HeaderBytes || in.At+size > in.Size {
 		return message.Record{}, 0, message.ErrCorrupt
 	}
-	p, err := in.bytes(size)
+	p, err := in.Bytes(size)
 	if err != nil {
 		return message.Record{}, 0, err
 	}
 	return message.Decode(p)
-}
-
-// bytes returns the next n bytes of the file.
-func (in *reader) bytes(n int64) ([]byte, error) {
-	if in.at+n > in.size {
-		return nil, message.ErrCorrupt
-	}
-	if off := in.at - in.from; off >= 0 && off+n <= int64(len(in.buffer)) {
-		return in.buffer[off : off+n], nil
-	}
-	length := min(max(n, readAtOnce), in.size-in.at)
-	in.buffer, in.from = slices.Grow(in.buffer[:0], int(length))[:length], in.at
-	if _, err := host.ReadFull(in.f, in.buffer, in.at); err != nil {
-		in.buffer = nil
-		return nil, err
-	}
-	return in.buffer[:n], nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"lakebed/engine/inspection"
 	"lakebed/engine/seglog/inspect"
 	"lakebed/engine/seglog/partition"
 )
@@ -26,16 +27,16 @@ func TestZerosAheadAreTheEndOnlyWhereALogMayEnd(t *testing.T) {
 	file := func(p string, segment int) string { return filepath.Join(p, fmt.Sprint(s[segment].Base)+".log") }
 	for name, c := range map[string]struct {
 		spoil    func(t *testing.T, p string)
-		severity inspect.Severity
-		class    inspect.Class
+		severity inspection.Severity
+		class    inspection.Class
 	}{
-		"a byte among the zeros":            {func(t *testing.T, p string) { flip(t, file(p, 1), s[1].Bytes+s[1].Zeros-1) }, inspect.Doubt, inspect.TornTail},
-		"messages that a checkpoint covers": {func(t *testing.T, p string) { blank(t, file(p, 1), s[1].Durable/2) }, inspect.Damage, inspect.Rot},
+		"a byte among the zeros":            {func(t *testing.T, p string) { flip(t, file(p, 1), s[1].Bytes+s[1].Zeros-1) }, inspection.Doubt, inspect.TornTail},
+		"messages that a checkpoint covers": {func(t *testing.T, p string) { blank(t, file(p, 1), s[1].Durable/2) }, inspection.Damage, inspect.Rot},
 		"messages before the next segment": {func(t *testing.T, p string) {
 			remove(t, p, fmt.Sprint(s[0].Base)+".index", fmt.Sprint(s[0].Base)+".timeindex")
 			blank(t, file(p, 0), s[0].Bytes/2)
-		}, inspect.Damage, inspect.Rot},
-		"messages of a sealed log": {func(t *testing.T, p string) { blank(t, file(p, 0), s[0].Bytes/2) }, inspect.Damage, inspect.Rot},
+		}, inspection.Damage, inspect.Rot},
+		"messages of a sealed log": {func(t *testing.T, p string) { blank(t, file(p, 0), s[0].Bytes/2) }, inspection.Damage, inspect.Rot},
 	} {
 		dir := copied(t, sound)
 		c.spoil(t, partitionOf(dir))

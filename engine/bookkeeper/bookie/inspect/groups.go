@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -25,7 +26,7 @@ func (i *inspector) openGroups(p place, kind record.FileKind, groups *Groups) *g
 	f, err := p.dir.Open(p.name)
 	if err != nil {
 		groups.End = "unreadable"
-		i.report.found(Problem{Severity: Damage, Class: Unreadable, File: p.name}, "%v", err)
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Unreadable, File: p.name}, "%v", err)
 		return nil
 	}
 	r := &groupReader{groups: groups, file: f}
@@ -40,7 +41,7 @@ func (i *inspector) openGroups(p place, kind record.FileKind, groups *Groups) *g
 		if errors.Is(err, record.ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
 			class = BadHeader
 		}
-		i.report.found(Problem{Severity: Damage, Class: class, File: p.name}, "%v", err)
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: class, File: p.name}, "%v", err)
 		return nil
 	}
 	groups.Identity = fmt.Sprintf("%016x", r.header.Identity)
@@ -82,7 +83,7 @@ func (i *inspector) each(r *groupReader, v *record.View, f func(kind record.Kind
 		r.groups.Records++
 		if err := f(kind, offset, body); err != nil && !failed {
 			failed = true
-			i.report.found(Problem{Severity: Damage, Class: BadRecord, File: r.groups.Name, Offset: offset}, "%v", err)
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: BadRecord, File: r.groups.Name, Offset: offset}, "%v", err)
 		}
 		return nil
 	})

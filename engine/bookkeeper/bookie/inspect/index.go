@@ -7,6 +7,7 @@ import (
 
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -94,7 +95,7 @@ func (i *inspector) lookAtIndex(r *groupReader, l *Log, c *logContent, dataEnd i
 	}
 	if err != nil {
 		l.Index = "bad"
-		i.report.found(Problem{Severity: Damage, Class: BadIndex, File: l.Name, Offset: dataEnd}, "%v", err)
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: BadIndex, File: l.Name, Offset: dataEnd}, "%v", err)
 		return
 	}
 	l.Index, l.IndexItems = "good", len(x.items)/itemBytes
@@ -120,7 +121,7 @@ func (i *inspector) lookAtIndex(r *groupReader, l *Log, c *logContent, dataEnd i
 
 func (i *inspector) mismatch(l *Log, format string, args ...any) {
 	l.Index = "bad"
-	i.report.found(Problem{Severity: Damage, Class: IndexMismatch, File: l.Name, Offset: l.DataEnd}, format, args...)
+	i.report.found(inspection.Problem{Severity: inspection.Damage, Class: IndexMismatch, File: l.Name, Offset: l.DataEnd}, format, args...)
 }
 
 // compare checks one ledger's items against its records.

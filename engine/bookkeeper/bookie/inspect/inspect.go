@@ -12,6 +12,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/lastmark"
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 )
 
 // Bookie inspects the two directories of a bookie and checks one against the other. The error is for a directory that
@@ -131,7 +132,7 @@ func (i *inspector) sort(s source, infos []host.Info) {
 		known := isJournal || isTable || isLog || plain == bookie.CookieFile || plain == lastmark.FileName || plain == bookie.FlawFile
 		switch {
 		case known && plain != info.Name:
-			i.report.found(Problem{Severity: Note, Class: Unfinished, File: info.Name}, "was never finished")
+			i.report.found(inspection.Problem{Severity: inspection.Note, Class: Unfinished, File: info.Name}, "was never finished")
 		case isJournal:
 			i.journal = append(i.journal, p)
 		case isTable:
@@ -177,10 +178,10 @@ func (i *inspector) lookAtCookies() {
 		}
 		switch {
 		case errors.Is(err, bookie.ErrCookie):
-			i.report.found(Problem{Severity: Damage, Class: BadCookie, File: bookie.CookieFile}, "of the %s directory: %v", s.name, err)
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: BadCookie, File: bookie.CookieFile}, "of the %s directory: %v", s.name, err)
 			continue
 		case err != nil:
-			i.report.found(Problem{Severity: Damage, Class: Unreadable, File: bookie.CookieFile}, "of the %s directory: %v", s.name, err)
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Unreadable, File: bookie.CookieFile}, "of the %s directory: %v", s.name, err)
 			continue
 		}
 		i.report.Cookies = append(i.report.Cookies, Cookie{s.name, c})
@@ -188,12 +189,12 @@ func (i *inspector) lookAtCookies() {
 	for k := 1; k < len(i.report.Cookies); k++ {
 		a, b := i.report.Cookies[0], i.report.Cookies[k]
 		if a.Cookie != b.Cookie {
-			i.report.found(Problem{Severity: Damage, Class: CookieMismatch, File: bookie.CookieFile},
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: CookieMismatch, File: bookie.CookieFile},
 				"%s belongs to %s of %s, %s to %s of %s", a.Directory, a.BookieHost, a.InstanceID, b.Directory, b.BookieHost, b.InstanceID)
 		}
 	}
 	if i.whole && len(i.cookies) < 2 && len(i.journal)+len(i.tables)+len(i.logs)+len(i.marks) > 0 {
-		i.report.found(Problem{Severity: Damage, Class: Missing, File: bookie.CookieFile},
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Missing, File: bookie.CookieFile},
 			"%d of 2 directories have a cookie, and there is data: a disk was lost or swapped", len(i.cookies))
 	}
 }
@@ -206,7 +207,7 @@ func (i *inspector) readFlawList(s source) {
 		list, err = bookie.DecodeFlawList(text)
 	}
 	if err != nil {
-		i.report.found(Problem{Severity: Note, Class: Unreadable, File: bookie.FlawFile}, "%v", err)
+		i.report.found(inspection.Problem{Severity: inspection.Note, Class: Unreadable, File: bookie.FlawFile}, "%v", err)
 		return
 	}
 	i.report.Scrubbed = &list

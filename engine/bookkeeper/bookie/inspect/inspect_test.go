@@ -18,6 +18,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 	"lakebed/sim"
 	"lakebed/sim/disk"
@@ -124,7 +125,7 @@ func TestASoundBookieIsSound(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if r.Worst() == inspect.Damage || r.Worst() == inspect.Doubt || len(r.InUse)+len(r.Others) > 0 {
+			if r.Worst() == inspection.Damage || r.Worst() == inspection.Doubt || len(r.InUse)+len(r.Others) > 0 {
 				t.Errorf("%s", describe(r))
 			}
 			want := []inspect.Ledger{
@@ -209,7 +210,7 @@ func TestARunningBookieIsReportedAsSuch(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(r.InUse, []string{"journal", "ledger"}) || r.Worst() == inspect.Damage || len(r.Ledgers) != 6 {
+		if !slices.Equal(r.InUse, []string{"journal", "ledger"}) || r.Worst() == inspection.Damage || len(r.Ledgers) != 6 {
 			t.Errorf("%s", describe(r))
 		}
 		return s.Close()
@@ -233,7 +234,7 @@ func TestNoCrashLooksLikeDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Worst() == inspect.Damage {
+			if r.Worst() == inspection.Damage {
 				t.Fatalf("crash before call %d, %v:\n%s", call, mode, describe(r))
 			}
 			ended = ended || !reached
@@ -360,55 +361,55 @@ func TestEveryKindOfHarmIsNamed(t *testing.T) {
 		name     string
 		end      stop
 		harm     func(b *bench) error
-		severity inspect.Severity
-		class    inspect.Class
+		severity inspection.Severity
+		class    inspection.Class
 		file     string // prefix
 	}{
-		{"last journal group", byCrash, func(b *bench) error { return b.rotGroup(0) }, inspect.Doubt, inspect.TornTail, "00000000000000"},
-		{"earlier journal group", byCrash, func(b *bench) error { return b.rotGroup(3) }, inspect.Damage, inspect.Rot, "00000000000000"},
-		{"journal file header", byCrash, func(b *bench) error { name, _ := b.group(0); return b.journalDisk.Rot(name, 9, 1) }, inspect.Damage, inspect.BadHeader, "00"},
+		{"last journal group", byCrash, func(b *bench) error { return b.rotGroup(0) }, inspection.Doubt, inspect.TornTail, "00000000000000"},
+		{"earlier journal group", byCrash, func(b *bench) error { return b.rotGroup(3) }, inspection.Damage, inspect.Rot, "00000000000000"},
+		{"journal file header", byCrash, func(b *bench) error { name, _ := b.group(0); return b.journalDisk.Rot(name, 9, 1) }, inspection.Damage, inspect.BadHeader, "00"},
 		{"journal file of another place", byCrash, func(b *bench) error {
 			name, _ := b.group(0)
 			return b.journal.Rename(name, journal.FileName(99))
-		}, inspect.Damage, inspect.Missing, "00000000000000"},
+		}, inspection.Damage, inspect.Missing, "00000000000000"},
 		{"journal unreadable", byCrash, func(b *bench) error {
 			name, at := b.group(2)
 			return b.journalDisk.Latent(name, at, 10)
-		}, inspect.Damage, inspect.Unreadable, "00"},
-		{"footer of the journal", cleanly, func(b *bench) error { name, at := b.group(0); return b.journalDisk.Rot(name, at+20, 2) }, inspect.Doubt, inspect.TornTail, "00"},
-		{"one slot of the mark", byCrash, func(b *bench) error { return b.media.Rot(lastmark.FileName, 30, 1) }, inspect.Doubt, inspect.BadMark, "mark"},
+		}, inspection.Damage, inspect.Unreadable, "00"},
+		{"footer of the journal", cleanly, func(b *bench) error { name, at := b.group(0); return b.journalDisk.Rot(name, at+20, 2) }, inspection.Doubt, inspect.TornTail, "00"},
+		{"one slot of the mark", byCrash, func(b *bench) error { return b.media.Rot(lastmark.FileName, 30, 1) }, inspection.Doubt, inspect.BadMark, "mark"},
 		{"both slots of the mark", byCrash, func(b *bench) error {
 			return errors.Join(b.media.Rot(lastmark.FileName, 30, 1), b.media.Rot(lastmark.FileName, record.Align+30, 1))
-		}, inspect.Damage, inspect.BadMark, "mark"},
-		{"mark missing", byCrash, func(b *bench) error { return b.ledger.Remove(lastmark.FileName) }, inspect.Damage, inspect.Missing, "mark"},
-		{"cookie", cleanly, func(b *bench) error { return b.media.Rot(bookie.CookieFile, 4, 1) }, inspect.Damage, inspect.BadCookie, bookie.CookieFile},
-		{"cookie missing", cleanly, func(b *bench) error { return b.ledger.Remove(bookie.CookieFile) }, inspect.Damage, inspect.Missing, bookie.CookieFile},
+		}, inspection.Damage, inspect.BadMark, "mark"},
+		{"mark missing", byCrash, func(b *bench) error { return b.ledger.Remove(lastmark.FileName) }, inspection.Damage, inspect.Missing, "mark"},
+		{"cookie", cleanly, func(b *bench) error { return b.media.Rot(bookie.CookieFile, 4, 1) }, inspection.Damage, inspect.BadCookie, bookie.CookieFile},
+		{"cookie missing", cleanly, func(b *bench) error { return b.ledger.Remove(bookie.CookieFile) }, inspection.Damage, inspect.Missing, bookie.CookieFile},
 		{"cookie of another bookie", cleanly, func(b *bench) error {
 			return b.edit(bookie.CookieFile, func(p []byte) { p[strings.Index(string(p), "3181")]++ })
-		}, inspect.Damage, inspect.CookieMismatch, bookie.CookieFile},
+		}, inspection.Damage, inspect.CookieMismatch, bookie.CookieFile},
 		{"last group of the table", byCrash, func(b *bench) error {
 			return b.media.Rot(b.table(), b.before.Tables[len(b.before.Tables)-1].DataEnd-record.Align+70, 1)
-		}, inspect.Damage, inspect.MarkAhead, "0000"},
-		{"earlier group of the table", byCrash, func(b *bench) error { return b.media.Rot(b.table(), record.FileHeaderBytes+70, 1) }, inspect.Damage, inspect.Rot, "0000"},
-		{"table missing", cleanly, func(b *bench) error { return b.ledger.Remove(b.table()) }, inspect.Damage, inspect.MarkAhead, "0000"},
-		{"entry in a closed log", cleanly, func(b *bench) error { return b.media.Rot(log1, record.FileHeaderBytes+300, 1) }, inspect.Damage, inspect.Rot, log1},
-		{"entry in an open log", byCrash, func(b *bench) error { return b.media.Rot(entrylog.FileName(2), record.FileHeaderBytes+300, 1) }, inspect.Damage, inspect.Rot, entrylog.FileName(2)},
-		{"item of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+40, 1) }, inspect.Damage, inspect.BadIndex, log1},
-		{"directory of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+record.Align+40, 1) }, inspect.Damage, inspect.BadIndex, log1},
-		{"trailer of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+2*record.Align+40, 1) }, inspect.Damage, inspect.BadIndex, log1},
+		}, inspection.Damage, inspect.MarkAhead, "0000"},
+		{"earlier group of the table", byCrash, func(b *bench) error { return b.media.Rot(b.table(), record.FileHeaderBytes+70, 1) }, inspection.Damage, inspect.Rot, "0000"},
+		{"table missing", cleanly, func(b *bench) error { return b.ledger.Remove(b.table()) }, inspection.Damage, inspect.MarkAhead, "0000"},
+		{"entry in a closed log", cleanly, func(b *bench) error { return b.media.Rot(log1, record.FileHeaderBytes+300, 1) }, inspection.Damage, inspect.Rot, log1},
+		{"entry in an open log", byCrash, func(b *bench) error { return b.media.Rot(entrylog.FileName(2), record.FileHeaderBytes+300, 1) }, inspection.Damage, inspect.Rot, entrylog.FileName(2)},
+		{"item of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+40, 1) }, inspection.Damage, inspect.BadIndex, log1},
+		{"directory of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+record.Align+40, 1) }, inspection.Damage, inspect.BadIndex, log1},
+		{"trailer of an index", cleanly, func(b *bench) error { return b.media.Rot(log1, b.before.Logs[0].Durable+2*record.Align+40, 1) }, inspection.Damage, inspect.BadIndex, log1},
 		{"item that names another place", cleanly, func(b *bench) error {
 			return b.edit(log1, func(p []byte) { reseal(p[b.before.Logs[0].Durable:], func(block []byte) { block[32+11] ^= 16 }) })
-		}, inspect.Damage, inspect.IndexMismatch, log1},
-		{"log missing", cleanly, func(b *bench) error { return b.ledger.Remove(log1) }, inspect.Damage, inspect.Missing, log1},
-		{"log header", cleanly, func(b *bench) error { return b.media.Rot(log1, 30, 1) }, inspect.Damage, inspect.BadHeader, log1},
-		{"log under another name", cleanly, func(b *bench) error { return b.ledger.Rename(entrylog.FileName(2), log1) }, inspect.Damage, inspect.BadHeader, log1},
-		{"log that nothing names", cleanly, func(b *bench) error { return b.copyLog(log1, 77) }, inspect.Note, inspect.Orphan, entrylog.FileName(77)},
+		}, inspection.Damage, inspect.IndexMismatch, log1},
+		{"log missing", cleanly, func(b *bench) error { return b.ledger.Remove(log1) }, inspection.Damage, inspect.Missing, log1},
+		{"log header", cleanly, func(b *bench) error { return b.media.Rot(log1, 30, 1) }, inspection.Damage, inspect.BadHeader, log1},
+		{"log under another name", cleanly, func(b *bench) error { return b.ledger.Rename(entrylog.FileName(2), log1) }, inspection.Damage, inspect.BadHeader, log1},
+		{"log that nothing names", cleanly, func(b *bench) error { return b.copyLog(log1, 77) }, inspection.Note, inspect.Orphan, entrylog.FileName(77)},
 		{"unfinished journal file", cleanly, func(b *bench) error {
 			return create(b.journal, journal.FileName(50)+host.UnfinishedSuffix, "half")
-		}, inspect.Note, inspect.Unfinished, journal.FileName(50)},
+		}, inspection.Note, inspect.Unfinished, journal.FileName(50)},
 		{"table that was never finished", cleanly, func(b *bench) error {
 			return create(b.ledger, ledgertable.FileName(50), string(record.FileHeader{Kind: ledgertable.Kind(), ID: 50}.Encode()))
-		}, inspect.Note, inspect.UnfinishedTable, ledgertable.FileName(50)},
+		}, inspection.Note, inspect.UnfinishedTable, ledgertable.FileName(50)},
 		{"bytes behind an open log", byCrash, func(b *bench) error {
 			f, err := b.ledger.Open(entrylog.FileName(2))
 			if err != nil {
@@ -416,7 +417,7 @@ func TestEveryKindOfHarmIsNamed(t *testing.T) {
 			}
 			size, _ := f.Size()
 			return errors.Join(host.WriteFullAt(f, []byte("torn flush"), size), f.Close())
-		}, inspect.Note, inspect.Unfinished, entrylog.FileName(2)},
+		}, inspection.Note, inspect.Unfinished, entrylog.FileName(2)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			afterwards(t, c.end, func(n *sim.Node, journalDir, ledgerDir host.Dir) error {
@@ -435,7 +436,7 @@ func TestEveryKindOfHarmIsNamed(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				named := slices.ContainsFunc(r.Problems, func(p inspect.Problem) bool {
+				named := slices.ContainsFunc(r.Problems, func(p inspection.Problem) bool {
 					return p.Severity == c.severity && p.Class == c.class && strings.HasPrefix(p.File, c.file) && p.Message != ""
 				})
 				if !named {
@@ -446,7 +447,7 @@ func TestEveryKindOfHarmIsNamed(t *testing.T) {
 						t.Errorf("rot is told as something that never was durable: %s", p.Message)
 					}
 				}
-				if c.severity != inspect.Damage && r.Worst() == inspect.Damage {
+				if c.severity != inspection.Damage && r.Worst() == inspection.Damage {
 					t.Errorf("called damage:\n%s", describe(r))
 				}
 				return nil
@@ -467,7 +468,7 @@ func TestFilesAndDirectoriesAreInspectedByThemselves(t *testing.T) {
 			dir  host.Dir
 		}{{"journal", journalDir}, {"ledger", ledgerDir}} {
 			r, err := inspect.Directory(one.name, one.dir)
-			if err != nil || r.Worst() == inspect.Damage || r.Worst() == inspect.Doubt {
+			if err != nil || r.Worst() == inspection.Damage || r.Worst() == inspection.Doubt {
 				t.Errorf("%s: %v\n%s", one.name, err, describe(r))
 			}
 			infos, err := one.dir.List()
@@ -479,7 +480,7 @@ func TestFilesAndDirectoriesAreInspectedByThemselves(t *testing.T) {
 					continue
 				}
 				r, err := inspect.File(one.dir, info.Name)
-				if err != nil || r.Worst() == inspect.Damage || r.Worst() == inspect.Doubt {
+				if err != nil || r.Worst() == inspection.Damage || r.Worst() == inspection.Doubt {
 					t.Errorf("%s: %v\n%s", info.Name, err, describe(r))
 				}
 			}

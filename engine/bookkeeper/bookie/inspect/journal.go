@@ -8,6 +8,7 @@ import (
 
 	"lakebed/engine/bookkeeper/bookie/journal"
 	"lakebed/engine/bookkeeper/ledger"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -39,11 +40,11 @@ func (i *inspector) lookAtJournal() {
 	for _, p := range i.journal {
 		if i.marked && p.id < needed {
 			i.lookAtJournalFile(p, &chain{}, true)
-			i.report.found(Problem{Severity: Note, Class: Orphan, File: p.name}, "lies before the mark and is not needed any more")
+			i.report.found(inspection.Problem{Severity: inspection.Note, Class: Orphan, File: p.name}, "lies before the mark and is not needed any more")
 			continue
 		}
 		if p.id != next && (i.whole || p != i.journal[0]) {
-			i.report.found(Problem{Severity: Damage, Class: Missing, File: journal.FileName(next)}, "a later journal file is there, this one is not")
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Missing, File: journal.FileName(next)}, "a later journal file is there, this one is not")
 			c.expected = 0
 		}
 		next = p.id + 1
@@ -58,11 +59,11 @@ func (i *inspector) judgeMark(needed, next uint64, c chain) {
 		return
 	}
 	if next == needed && i.mark.Journal.File > 0 {
-		i.report.found(Problem{Severity: Damage, Class: Missing, File: journal.FileName(needed)}, "the mark names it")
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Missing, File: journal.FileName(needed)}, "the mark names it")
 		return
 	}
 	if behind := max(c.last, c.expected-1); c.expected > 0 && behind < i.mark.Journal.Sequence {
-		i.report.found(Problem{Severity: Note, Class: MarkAhead, File: "mark"},
+		i.report.found(inspection.Problem{Severity: inspection.Note, Class: MarkAhead, File: "mark"},
 			"the mark covers group %d, the journal ends at %d: what is between was stored, and is not needed", i.mark.Journal.Sequence, behind)
 	}
 }
@@ -93,13 +94,13 @@ func (i *inspector) lookAtJournalFile(p place, c *chain, old bool) {
 func (i *inspector) follow(c *chain, p place, v *record.View) bool {
 	switch {
 	case c.torn != "" && v.DurableThrough >= c.expected:
-		i.report.found(Problem{Severity: Damage, Class: Rot, File: c.torn},
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Rot, File: c.torn},
 			"its last group is bad, but group %d in %s knows group %d as durable", v.Sequence, p.name, c.expected)
 		return false
 	case c.torn != "":
 		return false // written behind a group that never became durable
 	case c.expected != 0 && v.Sequence != c.expected:
-		i.report.found(Problem{Severity: Damage, Class: Gap, File: p.name, Offset: v.Offset},
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Gap, File: p.name, Offset: v.Offset},
 			"has group %d where group %d should follow", v.Sequence, c.expected)
 	}
 	c.expected, c.last = v.Sequence+1, v.Sequence
@@ -120,7 +121,7 @@ func (i *inspector) judgeJournalEnd(r *groupReader, c *chain, p place) {
 		return // said before
 	case i.marked && c.expected > 0 && c.expected <= i.mark.Journal.Sequence:
 		c.torn = p.name
-		problem.Severity = Note
+		problem.Severity = inspection.Note
 		i.report.found(problem, "group %d is bad; the mark covers it: %v", c.expected, r.ended)
 	default:
 		c.torn = p.name

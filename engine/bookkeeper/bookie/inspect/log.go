@@ -10,6 +10,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/entrylog"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -46,7 +47,7 @@ func (i *inspector) lookAtLogs() {
 	}
 	for _, id := range host.SortedKeys(i.table.logs) {
 		if !there[id] && (i.whole || len(i.logs) > 0) {
-			i.report.found(Problem{Severity: Damage, Class: Missing, File: entrylog.FileName(id)}, "the ledger table names it")
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Missing, File: entrylog.FileName(id)}, "the ledger table names it")
 		}
 	}
 }
@@ -59,7 +60,7 @@ func (i *inspector) lookAtLog(p place) {
 		problems := len(i.report.Problems)
 		defer func() {
 			i.report.Problems = i.report.Problems[:problems]
-			i.report.found(Problem{Severity: Note, Class: Orphan, File: p.name}, "the ledger table does not name it")
+			i.report.found(inspection.Problem{Severity: inspection.Note, Class: Orphan, File: p.name}, "the ledger table does not name it")
 		}()
 	}
 	r := i.openGroups(p, entrylog.Kind(), &l.Groups)
@@ -100,7 +101,7 @@ func (i *inspector) logEnd(r *groupReader, l *Log, p place) int64 {
 		if listed {
 			l.Listed, l.Durable, l.Closed = true, state.Durable, state.Closed
 			if !state.Closed && p.size > state.Durable {
-				i.report.found(Problem{Severity: Note, Class: Unfinished, File: p.name, Offset: state.Durable},
+				i.report.found(inspection.Problem{Severity: inspection.Note, Class: Unfinished, File: p.name, Offset: state.Durable},
 					"%d bytes lie behind the length that the ledger table knows as durable", p.size-state.Durable)
 			}
 			return state.Durable
@@ -124,10 +125,10 @@ func (i *inspector) judgeLogEnd(r *groupReader, l *Log, p place, end int64) {
 		i.report.found(problem, "%v", r.ended)
 	case l.Listed:
 		l.End = "rotten"
-		i.report.found(Problem{Severity: Damage, Class: Rot, File: p.name, Offset: l.DataEnd},
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Rot, File: p.name, Offset: l.DataEnd},
 			"%d bytes were durable, the first %d are good: %s; %s", end, l.DataEnd, cause(r.ended), uncounted)
 	case bad && l.Closed && problem.Class == TornTail:
-		problem.Severity, problem.Class = Damage, Rot // an index follows, so the groups were durable
+		problem.Severity, problem.Class = inspection.Damage, Rot // an index follows, so the groups were durable
 		i.report.found(problem, "%s, and an index behind it says that it was durable; %s", cause(r.ended), uncounted)
 	case bad:
 		i.report.found(problem, "%v", r.ended)
@@ -181,7 +182,7 @@ func (i *inspector) countEntries(p place, c *logContent) {
 	for _, id := range host.SortedKeys(c.entries) {
 		if i.table != nil {
 			if _, known := i.table.flags[id]; !known {
-				i.report.found(Problem{Severity: Damage, Class: UnlistedLedger, File: p.name},
+				i.report.found(inspection.Problem{Severity: inspection.Damage, Class: UnlistedLedger, File: p.name},
 					"has %d entries of ledger %d, which the ledger table does not know", len(c.entries[id]), id)
 			}
 		}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"lakebed/engine/bookkeeper/bookie/lastmark"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -15,7 +16,7 @@ func (i *inspector) lookAtMarks() {
 		i.report.Mark = m
 		f, err := p.dir.Open(p.name)
 		if err != nil {
-			i.report.found(Problem{Severity: Damage, Class: Unreadable, File: p.name}, "%v", err)
+			i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Unreadable, File: p.name}, "%v", err)
 			continue
 		}
 		var best uint64
@@ -26,7 +27,7 @@ func (i *inspector) lookAtMarks() {
 			switch {
 			case err != nil:
 				unreadable++
-				i.report.found(Problem{Severity: Damage, Class: Unreadable, File: p.name, Offset: slot * record.Align}, "slot %d: %v", slot, err)
+				i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Unreadable, File: p.name, Offset: slot * record.Align}, "slot %d: %v", slot, err)
 			case s.State == "bad":
 				bad++
 			case s.State == "valid" && s.Counter > best:
@@ -39,18 +40,18 @@ func (i *inspector) lookAtMarks() {
 		m.TableFile, m.TableSequence = i.mark.Table.File, i.mark.Table.Sequence
 	}
 	if i.whole && len(i.marks) == 0 && len(i.logs)+len(i.tables) > 0 {
-		i.report.found(Problem{Severity: Damage, Class: Missing, File: lastmark.FileName}, "there are logs or tables, and no mark")
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: Missing, File: lastmark.FileName}, "there are logs or tables, and no mark")
 	}
 }
 
 func (i *inspector) judgeSlots(p place, bad, unreadable int) {
 	switch {
 	case bad == 2:
-		i.report.found(Problem{Severity: Damage, Class: BadMark, File: p.name}, "both slots are bad: a crash tears one at most")
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: BadMark, File: p.name}, "both slots are bad: a crash tears one at most")
 	case bad == 1 && !i.marked && unreadable == 0:
-		i.report.found(Problem{Severity: Doubt, Class: BadMark, File: p.name}, "one slot is bad and the other was never written")
+		i.report.found(inspection.Problem{Severity: inspection.Doubt, Class: BadMark, File: p.name}, "one slot is bad and the other was never written")
 	case bad == 1:
-		i.report.found(Problem{Severity: Doubt, Class: BadMark, File: p.name},
+		i.report.found(inspection.Problem{Severity: inspection.Doubt, Class: BadMark, File: p.name},
 			"one slot is bad: torn in a crash, or rotten; the other one counts")
 	}
 }

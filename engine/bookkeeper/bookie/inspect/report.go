@@ -8,65 +8,44 @@ import (
 	"lakebed/engine/bookkeeper/bookie"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
-// Severity says how much a problem matters.
-type Severity string
-
-// The severities, from the worst on.
-const (
-	Damage Severity = "damage"
-	Doubt  Severity = "doubt"
-	Note   Severity = "note"
-)
-
-// Class names a kind of problem, for programs.
-type Class string
-
 // The classes of problems.
 const (
-	Unreadable      Class = "unreadable"       // the machine could not read it
-	BadHeader       Class = "bad-header"       // of a file
-	TornTail        Class = "torn-tail"        // the last group is bad
-	Rot             Class = "rot"              // an earlier group, or one that is known to have been durable
-	BadRecord       Class = "bad-record"       // its checksum is good, its content makes no sense
-	Missing         Class = "missing"          // a file that another one names
-	Gap             Class = "gap"              // sequences do not run on
-	BadMark         Class = "bad-mark"         // a slot, or both
-	MarkAhead       Class = "mark-ahead"       // the mark knows more than there is
-	BadCookie       Class = "bad-cookie"       // cannot be decoded
-	CookieMismatch  Class = "cookie-mismatch"  // the directories belong to different bookies
-	BadIndex        Class = "bad-index"        // a block of an entry log's index
-	IndexMismatch   Class = "index-mismatch"   // the index and the records of its log differ
-	Unsorted        Class = "unsorted"         // entries of a flush are not in order
-	UnlistedLedger  Class = "unlisted-ledger"  // entries of a ledger that the table does not know
-	Orphan          Class = "orphan"           // a file that nothing names
-	Unfinished      Class = "unfinished"       // bytes or files of a write that was not completed
-	UnfinishedTable Class = "unfinished-table" // a ledger table without a snapshot's end
+	Unreadable      inspection.Class = "unreadable"       // the machine could not read it
+	BadHeader       inspection.Class = "bad-header"       // of a file
+	TornTail        inspection.Class = "torn-tail"        // the last group is bad
+	Rot             inspection.Class = "rot"              // an earlier group, or one that is known to have been durable
+	BadRecord       inspection.Class = "bad-record"       // its checksum is good, its content makes no sense
+	Missing         inspection.Class = "missing"          // a file that another one names
+	Gap             inspection.Class = "gap"              // sequences do not run on
+	BadMark         inspection.Class = "bad-mark"         // a slot, or both
+	MarkAhead       inspection.Class = "mark-ahead"       // the mark knows more than there is
+	BadCookie       inspection.Class = "bad-cookie"       // cannot be decoded
+	CookieMismatch  inspection.Class = "cookie-mismatch"  // the directories belong to different bookies
+	BadIndex        inspection.Class = "bad-index"        // a block of an entry log's index
+	IndexMismatch   inspection.Class = "index-mismatch"   // the index and the records of its log differ
+	Unsorted        inspection.Class = "unsorted"         // entries of a flush are not in order
+	UnlistedLedger  inspection.Class = "unlisted-ledger"  // entries of a ledger that the table does not know
+	Orphan          inspection.Class = "orphan"           // a file that nothing names
+	Unfinished      inspection.Class = "unfinished"       // bytes or files of a write that was not completed
+	UnfinishedTable inspection.Class = "unfinished-table" // a ledger table without a snapshot's end
 )
-
-// Problem is one thing that is not as it should be.
-type Problem struct {
-	Severity Severity `json:"severity"`
-	Class    Class    `json:"class"`
-	File     string   `json:"file,omitempty"`
-	Offset   int64    `json:"offset,omitempty"`
-	Message  string   `json:"message"`
-}
 
 // Report is everything that was found.
 type Report struct {
-	InUse    []string  `json:"in_use,omitempty"` // directories that a running bookie holds
-	Cookies  []Cookie  `json:"cookies,omitempty"`
-	Mark     *Mark     `json:"mark,omitempty"`
-	Journal  []Journal `json:"journal,omitempty"`
-	Tables   []Table   `json:"tables,omitempty"`
-	Logs     []Log     `json:"logs,omitempty"`
-	Ledgers  []Ledger  `json:"ledgers,omitempty"`
-	Spares   []string  `json:"spares,omitempty"` // journal files to be used again; what they hold does not count
-	Others   []string  `json:"others,omitempty"` // files that are not a bookie's
-	Problems []Problem `json:"problems,omitempty"`
+	InUse    []string             `json:"in_use,omitempty"` // directories that a running bookie holds
+	Cookies  []Cookie             `json:"cookies,omitempty"`
+	Mark     *Mark                `json:"mark,omitempty"`
+	Journal  []Journal            `json:"journal,omitempty"`
+	Tables   []Table              `json:"tables,omitempty"`
+	Logs     []Log                `json:"logs,omitempty"`
+	Ledgers  []Ledger             `json:"ledgers,omitempty"`
+	Spares   []string             `json:"spares,omitempty"` // journal files to be used again; what they hold does not count
+	Others   []string             `json:"others,omitempty"` // files that are not a bookie's
+	Problems []inspection.Problem `json:"problems,omitempty"`
 
 	// Scrubbed is what the bookie's own scrubber has listed. It is no problem by itself: what is still bad is found here too.
 	Scrubbed *bookie.FlawList `json:"scrubbed,omitempty"`
@@ -155,8 +134,8 @@ type Ledger struct {
 }
 
 // Worst is the severity of the worst problem; empty if there is none.
-func (r *Report) Worst() Severity {
-	for _, s := range []Severity{Damage, Doubt, Note} {
+func (r *Report) Worst() inspection.Severity {
+	for _, s := range []inspection.Severity{inspection.Damage, inspection.Doubt, inspection.Note} {
 		for _, p := range r.Problems {
 			if p.Severity == s {
 				return s
@@ -172,23 +151,23 @@ func (r *Report) Empty() bool {
 }
 
 // found adds a problem.
-func (r *Report) found(p Problem, format string, args ...any) {
+func (r *Report) found(p inspection.Problem, format string, args ...any) {
 	p.Message = fmt.Sprintf(format, args...)
 	r.Problems = append(r.Problems, p)
 }
 
 // classify says what an error about a file's framing means: how the file ends, and the problem if it is one.
-func classify(err error) (end string, p Problem, bad bool) {
+func classify(err error) (end string, p inspection.Problem, bad bool) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
-		return "clean", Problem{}, false
+		return "clean", inspection.Problem{}, false
 	case errors.Is(err, record.ErrCorrupt):
-		return "rotten", Problem{Severity: Damage, Class: Rot}, true
+		return "rotten", inspection.Problem{Severity: inspection.Damage, Class: Rot}, true
 	case errors.Is(err, record.ErrTornTail):
-		return "torn", Problem{Severity: Doubt, Class: TornTail}, true
+		return "torn", inspection.Problem{Severity: inspection.Doubt, Class: TornTail}, true
 	case errors.Is(err, host.ErrNotExist):
-		return "unreadable", Problem{Severity: Damage, Class: Missing}, true
+		return "unreadable", inspection.Problem{Severity: inspection.Damage, Class: Missing}, true
 	default:
-		return "unreadable", Problem{Severity: Damage, Class: Unreadable}, true
+		return "unreadable", inspection.Problem{Severity: inspection.Damage, Class: Unreadable}, true
 	}
 }

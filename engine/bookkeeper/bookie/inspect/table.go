@@ -11,6 +11,7 @@ import (
 	"lakebed/engine/bookkeeper/bookie/ledgertable"
 	"lakebed/engine/bookkeeper/ledger"
 	"lakebed/engine/host"
+	"lakebed/engine/inspection"
 	"lakebed/engine/record"
 )
 
@@ -85,18 +86,18 @@ func (i *inspector) lookAtTables() {
 		i.excuse(p, t, i.report.Problems[problems:])
 		switch {
 		case !content.finished:
-			i.report.found(Problem{Severity: Note, Class: UnfinishedTable, File: p.name}, "its snapshot was never finished")
+			i.report.found(inspection.Problem{Severity: inspection.Note, Class: UnfinishedTable, File: p.name}, "its snapshot was never finished")
 		case i.table == nil:
 			i.table, t.Current = content, true
 			current = ledgertable.Position{File: p.id, Sequence: t.Last}
 		default:
-			i.report.found(Problem{Severity: Note, Class: Orphan, File: p.name}, "a newer ledger table is there")
+			i.report.found(inspection.Problem{Severity: inspection.Note, Class: Orphan, File: p.name}, "a newer ledger table is there")
 		}
 		i.report.Tables = append(i.report.Tables, t)
 	}
 	slices.Reverse(i.report.Tables)
 	if i.marked && (i.whole || len(i.tables) > 0) && current.Before(i.mark.Table) {
-		i.report.found(Problem{Severity: Damage, Class: MarkAhead, File: ledgertable.FileName(max(i.mark.Table.File, 1))},
+		i.report.found(inspection.Problem{Severity: inspection.Damage, Class: MarkAhead, File: ledgertable.FileName(max(i.mark.Table.File, 1))},
 			"the mark vouches for group %d of table %d, what is there ends at group %d of table %d",
 			i.mark.Table.Sequence, i.mark.Table.File, current.Sequence, current.File)
 	}
@@ -107,14 +108,14 @@ func (i *inspector) lookAtTables() {
 
 // excuse makes notes of what is wrong behind the point that the mark vouches for: it belongs to a checkpoint that was
 // never finished, and nothing relies on it.
-func (i *inspector) excuse(p place, t Table, problems []Problem) {
+func (i *inspector) excuse(p place, t Table, problems []inspection.Problem) {
 	if !i.whole && !i.marked || (ledgertable.Position{File: p.id, Sequence: t.Last}).Before(i.mark.Table) {
 		return
 	}
 	for k := range problems {
 		unreached := problems[k].Class == TornTail || problems[k].Class == BadHeader
 		if unreached {
-			problems[k].Severity = Note
+			problems[k].Severity = inspection.Note
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"lakebed/engine/inspection"
 )
 
 // Text writes the report for people: a headline, one table for each kind of file, and the problems at the end, where
@@ -43,13 +45,13 @@ func (r *Report) Text(w io.Writer) error {
 }
 
 func (r *Report) headline() string {
-	counts := map[Severity]int{}
+	counts := map[inspection.Severity]int{}
 	for _, p := range r.Problems {
 		counts[p.Severity]++
 	}
 	verdict := "sound"
 	if len(r.Problems) > 0 {
-		verdict = fmt.Sprintf("%d damaged, %d in doubt, %s", counts[Damage], counts[Doubt], counted(counts[Note], "note"))
+		verdict = fmt.Sprintf("%d damaged, %d in doubt, %s", counts[inspection.Damage], counts[inspection.Doubt], counted(counts[inspection.Note], "note"))
 	}
 	return fmt.Sprintf("%s: %s, %s, %s, %s", verdict, counted(len(r.Journal), "journal file"), counted(len(r.Tables), "table"),
 		counted(len(r.Logs), "entry log"), counted(len(r.Ledgers), "ledger"))
