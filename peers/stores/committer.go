@@ -6,12 +6,13 @@ import "sync"
 const groupMax = 256
 
 // committer is group commit for a log that has none: the first appender of a group waits for its turn, takes all that came
-// meanwhile, and writes it for everybody. A lone appender writes at once, without a word to another task. There is no
-// cheaper way that keeps the appenders waiting, so the libraries do not pay for a clumsy one.
+// meanwhile, and writes it for everybody. Who finds nobody there writes at once, alone, and allocates nothing: our own stores do so
+// too, and the libraries are not to pay for a clumsier way.
 type committer struct {
 	write func(entries [][]byte) error
 
 	turn  sync.Mutex // held while a group is written
+	alone [1][]byte  // of who has the turn
 	mutex sync.Mutex
 	open  *group // takes entries, or nil
 }
@@ -24,6 +25,11 @@ type group struct {
 
 func (c *committer) append(payload []byte) error {
 	g, first := c.join(payload)
+	if g == nil {
+		defer c.turn.Unlock()
+		c.alone[0] = payload
+		return c.write(c.alone[:])
+	}
 	if !first {
 		<-g.written
 		return g.err
@@ -40,10 +46,13 @@ func (c *committer) append(payload []byte) error {
 	return g.err
 }
 
-// join puts a payload into the open group, and says whether it is the first there.
+// join puts a payload into the open group, and says whether it is the first there. Nil: nobody is there, and the caller has the turn.
 func (c *committer) join(payload []byte) (g *group, first bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	if c.open == nil && c.turn.TryLock() {
+		return nil, false
+	}
 	if first = c.open == nil; first {
 		c.open = &group{written: make(chan struct{})}
 	}
