@@ -92,7 +92,7 @@ var aside = []string{"engine/seglog", "engine/commitlog", "engine/echo"}
 var belowAside = []string{"engine/host", "engine/commit", "engine/inspection", "engine/openfiles", "engine/protobuf"}
 
 // testSupport are packages that tests are made of. They may build on any part of the engine, and only tests build on them.
-var testSupport = []string{"engine/host/hosttest", "engine/bookkeeper/metadata/metatest"}
+var testSupport = []string{"engine/host/hosttest", "engine/bookkeeper/metadata/metatest", "service/servicetest"}
 
 // reservation says that a folder may be imported only by the folders named, and by test files.
 type reservation struct {

@@ -14,6 +14,7 @@ import (
 
 	"lakebed/service/messages"
 	"lakebed/service/messageserver"
+	"lakebed/service/servicetest"
 	"lakebed/service/wire"
 )
 
@@ -21,8 +22,8 @@ import (
 // by time.
 func TestWhatIsSentIsPulled(t *testing.T) {
 	s := serve(t, nil)
-	ctx := within(t)
-	for way, config := range s.ways() {
+	ctx := servicetest.Within(t)
+	for way, config := range s.Ways() {
 		t.Run(way, func(t *testing.T) {
 			c := clientOf(t, config)
 			if topic, err := c.CreateTopic(ctx, messages.NewTopic{Name: way, Queues: 2}); err != nil || len(topic.Queues) != 2 {
@@ -76,7 +77,7 @@ func TestWhatIsSentIsPulled(t *testing.T) {
 // asked for, and goes on behind the other (R4-25).
 func TestTagsAreComparedByTheClient(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestTagsAreComparedByTheClient(t *testing.T) {
 // asked is the server's own answer to a pull.
 func asked(t *testing.T, s *served, path string) (pulled messages.Pulled) {
 	t.Helper()
-	response, err := http.Get("http://" + s.address + path)
+	response, err := http.Get("http://" + s.Address + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func asked(t *testing.T, s *served, path string) (pulled messages.Pulled) {
 func TestEachRefusalHasItsClass(t *testing.T) {
 	s := serve(t, nil)
 	c := s.client(t)
-	if _, err := c.CreateTopic(within(t), messages.NewTopic{Name: "a", Queues: 1}); err != nil {
+	if _, err := c.CreateTopic(servicetest.Within(t), messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
 	const objects, octets, send = "application/json", "application/octet-stream", "/v1/topics/a/messages"
@@ -168,7 +169,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 		{"GET", "/v1/topics/a/queues/0/offset", "", "", 400, wire.Invalid, "time_ms is missing"},
 		{"GET", "/v1/topics/a/queues/0/offset?time_ms=5&boundary=middle", "", "", 400, wire.Invalid, "lower upper"},
 	} {
-		request, err := http.NewRequestWithContext(within(t), r.method, "http://"+s.address+r.path, strings.NewReader(r.body))
+		request, err := http.NewRequestWithContext(servicetest.Within(t), r.method, "http://"+s.Address+r.path, strings.NewReader(r.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 			t.Errorf("%s %s %.40q: %s, %v, %+v; want %d, %s, %q", r.method, r.path, r.body, response.Status, err, p, r.status, r.class, r.detail)
 		}
 	}
-	if stats, err := c.Stats(within(t)); err != nil || stats.Written != 0 || stats.Topics != 1 {
+	if stats, err := c.Stats(servicetest.Within(t)); err != nil || stats.Written != 0 || stats.Topics != 1 {
 		t.Errorf("after refusals: %+v, %v", stats, err)
 	}
 }
@@ -195,11 +196,11 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 // TestAnAppendOfUnknownOutcomeSaysSo with a status and a class of its own; then the store has failed, and says that, too.
 func TestAnAppendOfUnknownOutcomeSaysSo(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
-	s.syncFail.Store(true)
+	s.FailSyncs.Store(true)
 	_, err := c.Append(ctx, "a", 0, messages.NewMessage{Body: wire.Bytes("perhaps")})
 	var p *wire.Problem
 	if !errors.Is(err, wire.OutcomeUnknown) || !errors.As(err, &p) || p.Status != 520 {
@@ -216,7 +217,7 @@ func TestAnAppendOfUnknownOutcomeSaysSo(t *testing.T) {
 // TestAWaitingPullIsWoken by a message with a tag that it wants and by no other, and a stop ends what waits.
 func TestAWaitingPullIsWoken(t *testing.T) {
 	s := serve(t, func(c *messageserver.Config) { c.Service.WaitsMax, c.Service.RequestsMax = 20, 2 })
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func TestAWaitingPullIsWoken(t *testing.T) {
 	})
 	awaitWaits(t, s, 1)
 	begun := time.Now()
-	if err := s.stop(); err != nil || time.Since(begun) > 10*time.Second {
+	if err := s.Stop(); err != nil || time.Since(begun) > 10*time.Second {
 		t.Errorf("the stop took %v: %v", time.Since(begun), err)
 	}
 	consumers.Wait()
@@ -256,14 +257,14 @@ func TestAWaitingPullIsWoken(t *testing.T) {
 // TestAStoreWithoutRoomForItsNextFileSaysWhy: its health is full as soon as a long message is refused, and ok when there is room again.
 func TestAStoreWithoutRoomForItsNextFileSaysWhy(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := c.Health(ctx); err != nil || h.Status != "ok" || h.Why != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	s.full.Store(true)
+	s.FailAllocations.Store(true)
 	body, refused := wire.Bytes(strings.Repeat("x", 900<<10)), error(nil)
 	for n := 0; n < 20 && refused == nil; n++ { // the next file may have been made already
 		_, refused = c.Append(ctx, "a", 0, messages.NewMessage{Body: body})
@@ -271,7 +272,7 @@ func TestAStoreWithoutRoomForItsNextFileSaysWhy(t *testing.T) {
 	if h, err := c.Health(ctx); !errors.Is(refused, wire.NoSpace) || err != nil || h.Status != "full" || !strings.Contains(h.Why, "prepare log file") {
 		t.Errorf("refused with %v: %+v, %v", refused, h, err)
 	}
-	s.full.Store(false)
+	s.FailAllocations.Store(false)
 	for range 2000 {
 		if h, err := c.Health(ctx); err == nil && h.Status == "ok" {
 			return
@@ -286,11 +287,11 @@ func TestAStoreWithoutRoomForItsNextFileSaysWhy(t *testing.T) {
 func TestAPullWhoseClientLeavesGivesItsSlotBack(t *testing.T) {
 	const slots = 4
 	s := serve(t, func(c *messageserver.Config) { c.Service.WaitsMax = slots })
-	if _, err := s.client(t).CreateTopic(within(t), messages.NewTopic{Name: "a", Queues: 1}); err != nil {
+	if _, err := s.client(t).CreateTopic(servicetest.Within(t), messages.NewTopic{Name: "a", Queues: 1}); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	for network, address := range map[string]string{"tcp": s.address, "unix": s.socket} {
+	for network, address := range map[string]string{"tcp": s.Address, "unix": s.Socket} {
 		var clients []net.Conn
 		for range slots {
 			conn, err := net.Dial(network, address)
@@ -317,11 +318,11 @@ func TestAPullWhoseClientLeavesGivesItsSlotBack(t *testing.T) {
 func awaitWaits(t *testing.T, s *served, n int) {
 	t.Helper()
 	for range 5000 {
-		if _, waits := s.service.Load(); waits == n {
+		if _, waits := s.Service.Load(); waits == n {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	_, waits := s.service.Load()
+	_, waits := s.Service.Load()
 	t.Fatalf("%d requests wait, not %d", waits, n)
 }

@@ -19,6 +19,7 @@ import (
 	"lakebed/engine/seglog/message"
 	"lakebed/service/segments"
 	"lakebed/service/segmentserver"
+	"lakebed/service/servicetest"
 	"lakebed/service/wire"
 )
 
@@ -29,8 +30,8 @@ func group(time uint64, payload string) []segments.Group {
 // TestWhatIsAppendedIsFetched, byte for byte, over TCP, a unix socket and within the process, by cursor, by time and from the oldest.
 func TestWhatIsAppendedIsFetched(t *testing.T) {
 	s := serve(t, nil)
-	ctx := within(t)
-	for way, config := range s.ways() {
+	ctx := servicetest.Within(t)
+	for way, config := range s.Ways() {
 		t.Run(way, func(t *testing.T) {
 			c := clientOf(t, config)
 			topic, err := c.CreateTopic(ctx, segments.NewTopic{Name: way, Partitions: 3, RetentionSeconds: 3600})
@@ -80,7 +81,7 @@ func TestWhatIsAppendedIsFetched(t *testing.T) {
 // TestBalancedAppendsTakeTurns: without a partition the store chooses.
 func TestBalancedAppendsTakeTurns(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 3}); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 		store.Partition.MessageBytesMax = 1000
 	})
 	c := s.client(t)
-	if _, err := c.CreateTopic(within(t), segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
+	if _, err := c.CreateTopic(servicetest.Within(t), segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	const lines, messages = segments.LinesType, "/v1/topics/a/messages"
@@ -154,7 +155,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 			t.Errorf("%s %s %.40q: %d, %s, %q; want %d, %s, %q", r.method, r.path, r.body, status, class, detail, r.status, r.class, r.detail)
 		}
 	}
-	if stats, err := c.Stats(within(t)); err != nil || stats.Messages != 0 || stats.Topics != 1 {
+	if stats, err := c.Stats(servicetest.Within(t)); err != nil || stats.Messages != 0 || stats.Topics != 1 {
 		t.Errorf("after refusals: %+v, %v", stats, err)
 	}
 }
@@ -162,7 +163,7 @@ func TestEachRefusalHasItsClass(t *testing.T) {
 // ask sends a request as it is.
 func ask(t *testing.T, s *served, method, path, mediaType, body string) (status int, class wire.Class, detail string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(within(t), method, "http://"+s.address+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(servicetest.Within(t), method, "http://"+s.Address+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,26 +191,26 @@ func TestAnAppendOfUnknownOutcomeSaysSo(t *testing.T) {
 	s := serve(t, func(store *seglog.Config, _ *segmentserver.Config) {
 		store.ReadmitPause, store.ReadmitMax = time.Hour, time.Hour
 	})
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Append(ctx, "a", 0, group(1, "safe")); err != nil {
 		t.Fatal(err)
 	}
-	s.syncFail.Store(true)
+	s.FailSyncs.Store(true)
 	_, err := c.Append(ctx, "a", segments.Balanced, group(1, "perhaps"))
 	var p *wire.Problem
 	if !errors.Is(err, wire.OutcomeUnknown) || !errors.As(err, &p) || p.Status != 520 {
 		t.Errorf("a sync that failed: %v", err)
 	}
-	s.syncFail.Store(false)
+	s.FailSyncs.Store(false)
 	for range 2 {
 		if health, err := c.Health(ctx); err != nil || health.Status != "degraded" || len(health.Ejected) != 1 {
 			t.Errorf("one directory of two: %+v, %v", health, err)
 		}
 	}
-	s.syncFail.Store(true)
+	s.FailSyncs.Store(true)
 	if _, err := c.Append(ctx, "a", segments.Balanced, group(1, "perhaps")); !errors.Is(err, wire.OutcomeUnknown) {
 		t.Errorf("the other directory: %v", err)
 	}
@@ -224,7 +225,7 @@ func TestAnAppendOfUnknownOutcomeSaysSo(t *testing.T) {
 // TestAWaitingFetchIsWokenByAnAppend, and one that nothing wakes ends with its time.
 func TestAWaitingFetchIsWokenByAnAppend(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +254,12 @@ func TestAWaitingFetchIsWokenByAnAppend(t *testing.T) {
 func awaitWaits(t *testing.T, s *served, n int) {
 	t.Helper()
 	for range 5000 {
-		if _, waits := s.service.Load(); waits == n {
+		if _, waits := s.Service.Load(); waits == n {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	_, waits := s.service.Load()
+	_, waits := s.Service.Load()
 	t.Fatalf("%d requests wait, not %d", waits, n)
 }
 
@@ -267,11 +268,11 @@ func awaitWaits(t *testing.T, s *served, n int) {
 func TestAFetchWhoseClientLeavesGivesItsSlotBack(t *testing.T) {
 	const slots = 4
 	s := serve(t, func(_ *seglog.Config, server *segmentserver.Config) { server.Service.WaitsMax = slots })
-	if _, err := s.client(t).CreateTopic(within(t), segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
+	if _, err := s.client(t).CreateTopic(servicetest.Within(t), segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	for network, address := range map[string]string{"tcp": s.address, "unix": s.socket} {
+	for network, address := range map[string]string{"tcp": s.Address, "unix": s.Socket} {
 		var clients []net.Conn
 		for range slots {
 			conn, err := net.Dial(network, address)
@@ -300,7 +301,7 @@ func TestBoundsOfWaitsAndRequestsRefuseAtOnce(t *testing.T) {
 	s := serve(t, func(_ *seglog.Config, server *segmentserver.Config) {
 		server.Service.WaitsMax, server.Service.RequestsMax = 3, 1
 	})
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestBoundsOfWaitsAndRequestsRefuseAtOnce(t *testing.T) {
 // that they were not stored, everything that was acknowledged is there, and no task is left.
 func TestAStopAnswersWhatWaitsAndWhatIsUnderWay(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +356,7 @@ func TestAStopAnswersWhatWaitsAndWhatIsUnderWay(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	begun := time.Now()
-	if err := s.stop(); err != nil {
+	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took > 10*time.Second {
@@ -372,7 +373,7 @@ func TestAStopAnswersWhatWaitsAndWhatIsUnderWay(t *testing.T) {
 // TestAnAppendWhoseClientLeavesIsStoredOnce: the client hears that its outcome is unknown, and the store has it once or not at all.
 func TestAnAppendWhoseClientLeavesIsStoredOnce(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +391,7 @@ func TestAnAppendWhoseClientLeavesIsStoredOnce(t *testing.T) {
 		cancel()
 	}
 	for requests := 1; requests > 0; time.Sleep(time.Millisecond) {
-		requests, _ = s.service.Load()
+		requests, _ = s.Service.Load()
 	}
 	_, next, err := s.store.Bounds("a", 0)
 	if stored := int(next); err != nil || stored < acknowledged || stored > acknowledged+unknown || acknowledged == 0 || unknown == 0 {
@@ -401,7 +402,7 @@ func TestAnAppendWhoseClientLeavesIsStoredOnce(t *testing.T) {
 // TestALeftWaitGivesItsSlotBack when its time is over.
 func TestALeftWaitGivesItsSlotBack(t *testing.T) {
 	s := serve(t, nil)
-	ctx, c := within(t), s.client(t)
+	ctx, c := servicetest.Within(t), s.client(t)
 	if _, err := c.CreateTopic(ctx, segments.NewTopic{Name: "a", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
 // Class is a class of failure that a caller may branch on. It is an error by itself, for errors.Is.
 type Class string
@@ -110,6 +114,33 @@ func (p *Problem) Error() string { return fmt.Sprintf("%s (%d %s)", p.Detail, p.
 
 // Unwrap makes errors.Is find the class.
 func (p *Problem) Unwrap() error { return p.Class }
+
+// Meaning is the class of errors that are a sentinel of a store's. Brief: the class says all that the sentinel's words do, and they are
+// cut off the end of the detail.
+type Meaning struct {
+	Sentinel error
+	Class    Class
+	Brief    bool
+}
+
+// Classified gives an error its class: that of the first meaning that fits, and Internal if none does. What has one keeps it.
+func Classified(err error, meanings []Meaning) error {
+	var p *Problem
+	if err == nil || errors.As(err, &p) {
+		return err
+	}
+	for _, m := range meanings {
+		if !errors.Is(err, m.Sentinel) {
+			continue
+		}
+		p := NewProblem(m.Class, err)
+		if m.Brief {
+			p.Detail = strings.TrimSuffix(p.Detail, ": "+m.Sentinel.Error())
+		}
+		return p
+	}
+	return NewProblem(Internal, err)
+}
 
 // ServiceHeader names the service of a server in each of its answers. A request that has it is refused with WrongService, before
 // anything is done, by a server of another service.

@@ -69,3 +69,27 @@ func TestClassesAreErrorsOnBothSides(t *testing.T) {
 		}
 	}
 }
+
+// An error is told as the first meaning that fits, one that has a class keeps it, and what nobody knows is internal.
+func TestClassifiedTakesTheFirstMeaning(t *testing.T) {
+	unknown, invalid, other := errors.New("outcome unknown"), errors.New("invalid"), errors.New("other")
+	meanings := []wire.Meaning{{Sentinel: unknown, Class: wire.OutcomeUnknown}, {Sentinel: invalid, Class: wire.Invalid, Brief: true}}
+	for _, c := range []struct {
+		err    error
+		class  wire.Class
+		detail string
+	}{
+		{fmt.Errorf("append: %w: %w", invalid, unknown), wire.OutcomeUnknown, "append: invalid: outcome unknown"},
+		{fmt.Errorf("topic x: %w", invalid), wire.Invalid, "topic x"},
+		{fmt.Errorf("read: %w", other), wire.Internal, "read: other"},
+		{fmt.Errorf("in all: %w", wire.NewProblem(wire.TooLarge, invalid)), wire.TooLarge, "invalid"},
+	} {
+		var p *wire.Problem
+		if err := wire.Classified(c.err, meanings); !errors.As(err, &p) || p.Class != c.class || p.Detail != c.detail {
+			t.Errorf("%v is told as %v", c.err, err)
+		}
+	}
+	if err := wire.Classified(nil, meanings); err != nil {
+		t.Errorf("no error is told as %v", err)
+	}
+}
