@@ -75,9 +75,13 @@ type open struct {
 func FileName(offset int64) string { return fmt.Sprintf("%020d", offset) }
 
 // Open opens the index that a state describes. Files that it does not know of are removed: what is in them is added again. So are those that
-// are damaged or follow on one that is missing: see Lack.
+// are damaged or follow on one that is missing: see Lack. Names are made durable first: what a process removed that was killed then must
+// not come back beside entries that have its numbers.
 func Open(h host.Host, o Options) (*Index, error) {
 	x := &Index{h: h, o: o, mutex: h.NewMutex("key-index"), last: -1}
+	if err := o.Dir.SyncDir(); err != nil {
+		return nil, fmt.Errorf("sync the directory of the key index: %w", err)
+	}
 	current, err := x.decodeState(o.State)
 	if err != nil {
 		x.lacks(o.LogFirst, err)

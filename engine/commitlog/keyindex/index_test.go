@@ -245,3 +245,68 @@ func TestWhatAnEarlierVersionWroteLacksNothing(t *testing.T) {
 		t.Error(v.String(), node.BootErr())
 	}
 }
+
+// TestFilesThatAKilledProcessRemovedStayAway: it removed them and was killed before it had synced the directory. An index that was opened since
+// gives their entries' numbers to others, and a power cut must not bring the old ones back.
+func TestFilesThatAKilledProcessRemovedStayAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees nothing inside the simulator")
+	}
+	w := sim.New(sim.Config{Seed: 1})
+	node := w.NewNode("node")
+	o := keyindex.Options{Slots: 50, Entries: 100, SnapshotEntries: 20}
+	open := func(h host.Host) (*keyindex.Index, error) {
+		o.Files = openfiles.New(h, h.Root(), 2)
+		return keyindex.Open(h, o)
+	}
+	processes := []func(h host.Host) error{func(h host.Host) error {
+		x, err := open(h)
+		for n := 0; n < 250 && err == nil; n++ {
+			m := messageOf(n, 0)
+			x.Add(&m)
+			if n%30 == 29 {
+				_, err = x.Flush()
+				x.Stored()
+			}
+		}
+		return err
+	}, func(h host.Host) error {
+		infos, err := o.Dir.List()
+		if len(infos) < 3 {
+			t.Errorf("%d files are there", len(infos))
+		}
+		for _, info := range infos {
+			err = errors.Join(err, o.Dir.Remove(info.Name))
+		}
+		node.Crash(sim.KillProcess())
+		return err
+	}, func(h host.Host) error {
+		_, err := open(h)
+		node.Crash(sim.PowerCut(disk.Drop))
+		return err
+	}, func(h host.Host) error {
+		infos, err := o.Dir.List()
+		if len(infos) > 0 {
+			t.Errorf("%d files are back, the first is %s", len(infos), infos[0].Name)
+		}
+		return err
+	}}
+	boot := func(h host.Host) (err error) {
+		if o.Dir, err = h.Disk("index"); err != nil {
+			return err
+		}
+		return processes[node.Epoch()-1](h)
+	}
+	node.OnExit(func(err error, _ bool) {
+		if err != nil {
+			t.Errorf("life %d: %v", node.Epoch(), err)
+		}
+		if node.Epoch() < len(processes) {
+			w.At(0, func() { node.Start(boot) })
+		}
+	})
+	node.Start(boot)
+	if v := w.Run(time.Hour); v.Failed() {
+		t.Fatal(v.String())
+	}
+}

@@ -62,9 +62,13 @@ type file struct {
 	mapUsers int
 }
 
-// Open opens the files of a directory. Start follows.
+// Open opens the files of a directory. Start follows. What it finds there is made durable first: a process that was killed may have
+// removed a file, or named one, and no more, and a power cut would undo that when this one has built on it: cut the file before, or written.
 func Open(h host.Host, dir host.Dir, config Config) (*Series, error) {
 	s := &Series{h: h, dir: dir, config: config, mutex: h.NewMutex("series"), mapping: h.NewMutex("series-mapping")}
+	if err := dir.SyncDir(); err != nil {
+		return nil, fmt.Errorf("sync the directory of log files: %w", err)
+	}
 	infos, err := dir.List()
 	if err != nil {
 		return nil, fmt.Errorf("list log files: %w", err)
