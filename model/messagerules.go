@@ -71,6 +71,7 @@ func (c *messageCheck) checkSearch(s *Search) {
 	if !ok || !looked {
 		return
 	}
+	low = max(low, s.Low)
 	for _, f := range c.factsFrom(s.Queue, life, low) {
 		there := f.since < s.Call
 		switch {

@@ -73,6 +73,7 @@ type Search struct {
 	Time         int64 // ms
 	Upper        bool  // the last message at that time or earlier; else the first at that time or later
 	Found        int64
+	Low          int64 // where the queue began when it was answered, if that was asked; messages before it may have been removed meanwhile
 }
 
 // MessageHistory is what the clients of a message store on one node saw.

@@ -34,7 +34,9 @@ func messageWorld() *model.MessageHistory {
 		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1009, Upper: true, Found: 0},
 		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1010, Upper: true, Found: 1},
 		{Client: 3, Call: 15, Return: 16, Queue: a, Time: 1, Upper: true, Found: 0},
-		{Client: 3, Call: 5, Return: 16, Queue: a, Time: 1005, Found: 1}, // 12 may not have been there yet
+		{Client: 3, Call: 5, Return: 16, Queue: a, Time: 1005, Found: 1},          // 12 may not have been there yet
+		{Client: 4, Call: 24, Return: 25, Queue: a, Time: 1001, Found: 1, Low: 1}, // 11 was removed since it was looked for
+		{Client: 4, Call: 24, Return: 25, Queue: a, Time: 1, Upper: true, Found: 1, Low: 1},
 	}
 	return h
 }
@@ -67,18 +69,20 @@ func TestMessageCheckersAccuse(t *testing.T) {
 			h.Pulls[2].Items = h.Pulls[2].Items[:1]
 			h.Sends[2].Outcome = model.Unknown
 		}},
-		"an offset changes its message":         {model.CheckerContent, func(h *model.MessageHistory) { h.Sends[2].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 13 }},
-		"a message is there twice":              {model.CheckerDuplicate, func(h *model.MessageHistory) { h.Sends[0].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 11 }},
-		"a tag's message is left out":           {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[1].Items = nil }},
-		"an answer goes on too far":             {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[0].Next = 3 }},
-		"a search finds an older message":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[1].Found = 0 }},
-		"a search passes over a message":        {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[0].Found = 1 }},
-		"a search stops before a message":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[4].Found = 0 }},
-		"a search finds a younger message":      {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[3].Found = 1 }},
-		"a search finds the last but one":       {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[2].Found = 1 }},
-		"a young message is removed":            {model.CheckerTrimmed, func(h *model.MessageHistory) { h.Pulls[2].Low = 1 }},
-		"it is acknowledged and cannot be seen": {model.CheckerVisible, func(h *model.MessageHistory) { h.Pulls[1].High = 1 }},
-		"lost without a power cut":              {model.CheckerLost, func(h *model.MessageHistory) { h.Durable = false; h.Pulls[2].Items = h.Pulls[2].Items[:1] }},
+		"an offset changes its message":                   {model.CheckerContent, func(h *model.MessageHistory) { h.Sends[2].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 13 }},
+		"a message is there twice":                        {model.CheckerDuplicate, func(h *model.MessageHistory) { h.Sends[0].Outcome = model.Unknown; h.Pulls[2].Items[1].Digest = 11 }},
+		"a tag's message is left out":                     {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[1].Items = nil }},
+		"an answer goes on too far":                       {model.CheckerLeftOut, func(h *model.MessageHistory) { h.Pulls[0].Next = 3 }},
+		"a search finds an older message":                 {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[1].Found = 0 }},
+		"a search passes over a message":                  {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[0].Found = 1 }},
+		"a search stops before a message":                 {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[4].Found = 0 }},
+		"a search finds a younger message":                {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[3].Found = 1 }},
+		"a search finds a younger message than the first": {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[8].Low = 0 }},
+		"a search passes over one that is there":          {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[7].Low = 0 }},
+		"a search finds the last but one":                 {model.CheckerTime, func(h *model.MessageHistory) { h.Searches[2].Found = 1 }},
+		"a young message is removed":                      {model.CheckerTrimmed, func(h *model.MessageHistory) { h.Pulls[2].Low = 1 }},
+		"it is acknowledged and cannot be seen":           {model.CheckerVisible, func(h *model.MessageHistory) { h.Pulls[1].High = 1 }},
+		"lost without a power cut":                        {model.CheckerLost, func(h *model.MessageHistory) { h.Durable = false; h.Pulls[2].Items = h.Pulls[2].Items[:1] }},
 		"a power cut leaves a later message": {model.CheckerPrefix, func(h *model.MessageHistory) {
 			h.Durable, h.PowerCuts = false, []model.Stamp{15}
 			h.Pulls[3].Items = nil

@@ -251,16 +251,20 @@ func (c *Client) now() int64 {
 
 // time looks for a message by the time at which it was stored: mostly some time that has passed, sometimes one to come.
 func (c *Client) time() error {
-	return c.search(c.queue(), c.now()+c.rand.Int64N(100)-c.rand.Int64N(1000), c.rand.IntN(2) == 0)
+	return c.search(c.queue(), c.now()+c.rand.Int64N(100)-c.rand.Int64N(1000), c.rand.IntN(2) == 0, false)
 }
 
-func (c *Client) search(q model.QueueID, millis int64, upper bool) error {
+// search looks for a message by time. A final search asks where the queue begins besides: retention goes on while the last look is taken.
+func (c *Client) search(q model.QueueID, millis int64, upper, final bool) error {
 	s := model.Search{Client: model.ClientID(c.number), Call: c.lab.now(), Queue: q, Time: millis, Upper: upper}
 	boundary := commitlog.Lower
 	if upper {
 		boundary = commitlog.Upper
 	}
 	found, err := c.store.OffsetByTime(q.Topic, q.Queue, millis, boundary)
+	if err == nil && final {
+		s.Low, _, err = c.store.Bounds(q.Topic, q.Queue)
+	}
 	if err != nil {
 		c.lab.count("search by time error")
 		return err
@@ -282,7 +286,7 @@ func (c *Client) clean() error {
 // Verify reads every queue from its first message to its end, and looks for each message by its key, in a world that is whole
 // again. False: the store stopped meanwhile. problem is what is wrong with the store as such.
 func (c *Client) Verify() (problem string, ok bool) {
-	if _, err := c.store.CheckAgreement(); err != nil {
+	if err := c.agreement(); err != nil {
 		return err.Error(), !isEnd(err)
 	}
 	for topic := range c.lab.mix.Topics {
@@ -293,6 +297,16 @@ func (c *Client) Verify() (problem string, ok bool) {
 		}
 	}
 	return c.verifyKeys()
+}
+
+// agreement compares log, queues and index. Retention goes on in a world that is whole, and what it removes meanwhile is looked for anew.
+func (c *Client) agreement() error {
+	for {
+		first := c.store.Stats().First
+		if _, err := c.store.CheckAgreement(); err == nil || c.store.Stats().First == first {
+			return err
+		}
+	}
 }
 
 // verifyQueue reads a queue from its first message to its end, and looks for times at the edges of what it has read. One that
@@ -322,7 +336,7 @@ func (c *Client) verifyTimes(q model.QueueID) error {
 	times := c.lab.storedIn(q)
 	for range min(timesOfQueue, len(times)) {
 		at := times[c.rand.IntN(len(times))] + c.rand.Int64N(3) - 1
-		if err := c.search(q, at, c.rand.IntN(2) == 0); err != nil {
+		if err := c.search(q, at, c.rand.IntN(2) == 0, true); err != nil {
 			return err
 		}
 	}
@@ -393,6 +407,9 @@ func (c *Client) verifyKey(q model.QueueID, item *model.Pulled, from, to int64) 
 	found, err := c.store.Query(q.Topic, keyOf(item.Digest), from, to, 4)
 	if err != nil {
 		return err.Error(), !isEnd(err)
+	}
+	if len(found) == 0 && item.Physical < c.store.Stats().First {
+		return "", true // retention has removed it since it was pulled
 	}
 	if len(found) != 1 || digestIn(&found[0]) != item.Digest {
 		return fmt.Sprintf("message %016x at %d of %v, at %d of the log is found %d times by its key", uint64(item.Digest), item.Offset, q, item.Physical, len(found)), true
