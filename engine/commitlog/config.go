@@ -56,6 +56,7 @@ type Config struct {
 	SparesMax     int                  // files kept to be used again, Preallocation recycled only
 	Advice        Advice               // what the kernel is told of how the log will be read
 	MappedFiles   int                  // log files kept mapped for those who send out of mappings; zero: none is
+	MappedAppends bool                 // in the modes interval and never: short groups are copied into the page cache, without a call of the kernel for each
 	RetryPause    time.Duration        // between attempts to do what a full disk refuses
 
 	// ZeroAheadBytes is how much of a fallocated file is written with zeros at once, ahead of the log's end, in the modes always
@@ -116,7 +117,7 @@ type Retention struct {
 func DefaultConfig() Config {
 	return Config{
 		FileBytes: 1 << 30, Preallocation: series.Fallocated, // upstream: sparse, so that a full disk strikes anywhere
-		SparesMax: 2, RetryPause: 100 * time.Millisecond, Advice: AdviceNormal, MappedFiles: 256, ZeroAheadBytes: 1 << 20,
+		SparesMax: 2, RetryPause: 100 * time.Millisecond, Advice: AdviceNormal, MappedFiles: 256, MappedAppends: true, ZeroAheadBytes: 1 << 20,
 		Flush:         FlushGroup, // upstream: ASYNC_FLUSH
 		FlushInterval: 500 * time.Millisecond, GroupBytesMax: 4 << 20, SectorBytes: 512, BodyBytesMax: 4 << 20, PropertiesMax: message.PropertiesMax,
 		QueuesPerTopic: 4, QueuesMax: 100_000, AutoCreateTopic: true,
@@ -209,6 +210,6 @@ func (c *Config) seriesConfig() series.Config {
 	advice, _ := c.Advice.toHost() // Validate has looked at it
 	return series.Config{
 		FileBytes: c.FileBytes, Preallocation: c.Preallocation, SparesMax: c.SparesMax, RetryPause: c.RetryPause,
-		Advice: advice, MappedFilesMax: c.MappedFiles,
+		Advice: advice, MappedFilesMax: c.MappedFiles, MappedWrites: c.MappedAppends && !c.Flush.synced(),
 	}
 }

@@ -65,6 +65,12 @@ func StartWriteback(f File, off, n int64) {
 	}
 }
 
+// WriteThroughMemory has later small writes to f cost no call of the kernel, where the machine can.
+func WriteThroughMemory(f File) bool {
+	w, ok := f.(MemoryWriter)
+	return ok && w.WriteThroughMemory()
+}
+
 // WritePastCache has later writes of whole pages to f leave no copy in the page cache, where the machine can.
 func WritePastCache(f File) bool {
 	w, ok := f.(PastCacheWriter)

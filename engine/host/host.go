@@ -142,7 +142,7 @@ type Info struct {
 // File is an open file. Reads and writes are positional and may be called from several tasks. A short count with a
 // nil error is legal for both; io.EOF comes with n < len(p) at the end of the file.
 //
-// A File may also implement Mapper, Adviser, BackWriter, PastCacheWriter and PastCacheReader.
+// A File may also implement Mapper, Adviser, BackWriter, MemoryWriter, PastCacheWriter and PastCacheReader.
 type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	// WriteBuffersAt writes the buffers one after the other at off, in one gather call as far as the machine can. It
@@ -163,6 +163,17 @@ type File interface {
 // without it. Who writes much before one Sync calls it through StartWriteback, so that the device is busy meanwhile.
 type BackWriter interface {
 	StartWriteback(off, n int64)
+}
+
+// MemoryWriter is what a File may offer besides: small writes that the process itself copies into the machine's page cache, with no
+// call of the kernel for each. It is for many of them one behind the other in space that is there already: in a file that was
+// preallocated and is not synced with each write. Nothing else changes: reads see what was written, what is behind the end
+// makes the file longer, Sync makes it durable and reports what was lost, and a write that the machine cannot do fails. Only what a killed
+// process was just writing may be there in part; a power cut can do that to any write. The file may be cut through this File alone while
+// it is open. Asked for through WriteThroughMemory.
+type MemoryWriter interface {
+	// WriteThroughMemory has later writes go through memory where they can. False: the file is as it was.
+	WriteThroughMemory() bool
 }
 
 // PastCacheWriter is what a File may offer besides: writes of whole 4 KiB pages that leave no copy in the machine's page cache.

@@ -143,7 +143,7 @@ func segmentDefects() []Defect {
 			Mechanism: "a group is longer than the one before it, reaches beyond the zeros, and its end is overwritten just before the sync that acknowledges it",
 			UnitTest:  "a test with groups of one length, or with one append after the other, does not see it",
 			Edits: []Edit{{
-				File: partitionFolder + "zeros.go", Function: "Partition.zeroAhead",
+				File: partitionFolder + "zeros.go", Function: "Partition.ahead",
 				Original: "max(end, p.zeroed)", Result: "int64",
 				Replacement: `if p.zeroed > 0 {
 						return p.zeroed

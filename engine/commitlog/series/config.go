@@ -28,6 +28,7 @@ type Config struct {
 
 	Advice         host.Advice // how files will be read
 	MappedFilesMax int         // files that Piece.Mapping keeps mapped; zero: it maps none
+	MappedWrites   bool        // a Writer copies what is short into the page cache, see host.MemoryWriter
 }
 
 // Validate reports the first setting that cannot work.

@@ -28,6 +28,9 @@ func (w *Writer) WriteAt(p []byte, off int64) error {
 		}
 		w.Close()
 		w.file = f
+		if s.config.MappedWrites {
+			host.WriteThroughMemory(f.File)
+		}
 	}
 	at := off - w.file.base
 	invariant.Check(at+int64(len(p)) <= s.config.FileBytes, "a write stays within its file")

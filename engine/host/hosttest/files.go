@@ -64,6 +64,7 @@ func files() []Contract {
 			return errors.Join(f.Sync(), f.Sync())
 		})),
 		alone("WritesPastTheCacheAreReadAsOthers", onFile(writePastCache)),
+		alone("WritesThroughMemoryAreReadAsOthers", onFile(writeThroughMemory)),
 		alone("AClosedFileRefusesEverything", closedFile),
 		inLives("SyncedBytesAreThereInTheNextLife", writeAndSync, readWhatWasSynced),
 	}
@@ -146,6 +147,51 @@ func writePastCache(h host.Host, d host.Dir, f host.File) error {
 	write(len(want)-2*page-1, len(want), 2*page-1, 2) // across
 	return errors.Join(err, hasSize(f, int64(len(want))), holds(f, 0, want), must("sync", f.Sync()), holds(f, 0, want),
 		f.Truncate(int64(page+1)), hasSize(f, int64(page+1)), holds(f, 0, want[:page+1]))
+}
+
+// writeThroughMemory mixes short writes and long ones, ahead and back, in space that is there, over its end and behind a cut. Whether
+// the machine maps the file must not be seen.
+func writeThroughMemory(h host.Host, d host.Dir, f host.File) error {
+	source, want := pattern(5<<20, 6), make([]byte, 3<<20)
+	err := f.Allocate(0, int64(len(want)))
+	host.WriteThroughMemory(f)
+	host.WriteThroughMemory(f) // asked for twice
+	write := func(off int, pieces ...int) {
+		var b [][]byte
+		end := off
+		for _, n := range pieces {
+			b, end = append(b, source[end:end+n]), end+n
+		}
+		want = append(want, make([]byte, max(0, end-len(want)))...)
+		copy(want[off:], source[off:end])
+		_, failed := host.WriteFull(f, b, int64(off))
+		err = errors.Join(err, must("write", failed))
+	}
+	for at := 0; at < 1<<20+9000; at += 137 {
+		write(at, 100, 0, 37)
+	}
+	write(1<<20-10, 20)   // behind, and over the border of a MiB
+	write(2<<20, 100_000) // longer than what is worth a copy
+	write(2<<20+50_000, 1)
+	write(100, 5)
+	write(3<<20-5, 10) // over the end
+	write(3<<20+5, 3)
+	write(3<<20+100, 8) // behind a hole
+	err = errors.Join(err, hasSize(f, int64(len(want))), holds(f, 0, want), must("sync", f.Sync()), holds(f, 0, want))
+	const end = 1<<20 + 500
+	err = errors.Join(err, f.Truncate(end), hasSize(f, end))
+	want = want[:end]
+	write(end-200, 100) // in the page of the cut
+	write(end+1000, 10) // and behind the end
+	write(end+50, 20)
+	err = errors.Join(err, hasSize(f, int64(len(want))), holds(f, 0, want), f.Allocate(0, 2<<20))
+	want = append(want, make([]byte, 2<<20-len(want))...)
+	write(2<<20-1, 1)
+	again, failed := d.Open("file")
+	if failed != nil {
+		return errors.Join(err, must("open the file again", failed))
+	}
+	return errors.Join(err, hasSize(again, int64(len(want))), holds(again, 0, want), again.Close())
 }
 
 func closedFile(h host.Host) error {

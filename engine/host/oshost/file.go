@@ -23,6 +23,7 @@ type file struct {
 	direct     *os.File    // the same file for writes past the page cache; nil without
 	refusal    atomic.Bool // a write past it was refused: no other is tried
 	reads      pastReads   // reads past it
+	window     window      // for writes through memory
 	closed     bool
 }
 
@@ -66,6 +67,9 @@ func (f *file) WriteBuffersAt(b [][]byte, off int64) (int64, error) {
 		return 0, err
 	}
 	defer f.mutex.RUnlock()
+	if n, ok := f.writeMapped(b, off); ok {
+		return n, nil
+	}
 	write := f.writeThrough
 	if f.goesPast(b, off) {
 		write = f.tryPast
@@ -114,6 +118,9 @@ func (f *file) Truncate(n int64) error {
 		return err
 	}
 	defer f.mutex.RUnlock()
+	f.window.mutex.Lock() // what is copied behind the end of a file is lost
+	defer f.window.mutex.Unlock()
+	f.window.drop()
 	if err := f.file.Truncate(n); err != nil {
 		return explain(err, "truncate %s to %d bytes", f.path, n)
 	}
@@ -149,6 +156,7 @@ func (f *file) Close() error {
 		return explain(host.ErrClosed, "close %s", f.path)
 	}
 	f.closed = true
+	f.window.drop() // nobody writes
 	err := f.file.Close()
 	if f.direct != nil {
 		err = errors.Join(err, f.direct.Close())

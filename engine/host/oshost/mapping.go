@@ -70,20 +70,28 @@ func (m *mapping) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, explain(unix.EINVAL, "read at %d of the mapping of %s", off, m.path)
 	}
+	n, ok := copyGuarded(p, m.data[min(off, int64(len(m.data))):])
+	if !ok {
+		return 0, explain(unix.EFAULT, "read %d bytes at %d of the mapping of %s", len(p), off, m.path)
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// copyGuarded copies from or to a mapping. Not ok: a page of it cannot be had, and some bytes may have been copied.
+func copyGuarded(to, from []byte) (n int, ok bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			if !isFault(fault) {
 				panic(fault)
 			}
-			n, err = 0, explain(unix.EFAULT, "read %d bytes at %d of the mapping of %s", len(p), off, m.path)
+			n, ok = 0, false
 		}
 	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	n = copy(p, m.data[min(off, int64(len(m.data))):])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
+	return copy(to, from), true
 }
 
 // isFault reports whether a panic is the runtime's answer to memory that cannot be read. No other error of it has an address.

@@ -231,6 +231,8 @@ func (p *Partition) store(g *payload, w *writing) error {
 		}
 		dirty = false
 		p.h.Probe().Mark(host.Event{Name: PointSynced, A: int64(next)})
+	} else if p.config.MappedAppends {
+		p.allocateAhead(f, end, end-s.bytes)
 	}
 	p.publish(s, g, end)
 	p.h.Probe().Mark(host.Event{Name: PointAcknowledged, A: int64(next)})
@@ -249,6 +251,9 @@ func (p *Partition) openLog(s *segment) (*openfiles.Handle, error) {
 		return p.log, nil
 	}
 	f, err := p.file(s.base, logSuffix)
+	if err == nil && p.config.MappedAppends && !p.durable() {
+		host.WriteThroughMemory(f.File)
+	}
 	p.log, p.logBase = f, s.base
 	return f, err
 }

@@ -31,6 +31,7 @@ var (
 const (
 	PointWritten       host.Point = "seglog.written"         // a group is in the log, not yet synced
 	PointZeroed        host.Point = "seglog.zeroed"          // zeros are behind it, not yet synced; A: end of the group, B: bytes of zeros
+	PointAllocated     host.Point = "seglog.allocated"       // room is behind it, in the modes interval and never; A: end of the group, B: bytes
 	PointSynced        host.Point = "seglog.synced"          // and synced, not yet visible
 	PointAcknowledged  host.Point = "seglog.acknowledged"    // a group is visible, its appenders are not yet told
 	PointSealing       host.Point = "seglog.sealing"         // a segment is full, and its log is durable
@@ -120,7 +121,8 @@ type Config struct {
 	MessageBytesMax int   // longest payload
 	BatchBytesMax   int64 // longest append of several messages, headers included
 	PadBytes        int64 // what is synced at once, or covered by a checkpoint, ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
-	ZeroAheadBytes  int64 // of zeros behind a log's end, at most, so that syncs are short; in the modes always and group. 0: none
+	ZeroAheadBytes  int64 // of zeros behind a log's end, at most, so that syncs are short; or of room, see MappedAppends. 0: none
+	MappedAppends   bool  // in the modes interval and never: short groups are copied into the page cache, without a call of the kernel for each
 	ReadChunkBytes  int   // what a read asks of the disk at once
 
 	TimeRule TimeRule
@@ -130,7 +132,7 @@ type Config struct {
 // DefaultConfig returns the settings for a real disk.
 func DefaultConfig() Config {
 	return Config{
-		Sync: SyncGroup, GroupBytesMax: 1 << 20, PadBytes: 512, ZeroAheadBytes: 1 << 20,
+		Sync: SyncGroup, GroupBytesMax: 1 << 20, PadBytes: 512, ZeroAheadBytes: 1 << 20, MappedAppends: true,
 		SegmentBytes: 128 << 20, SegmentAge: 24 * time.Hour, IndexItemsMax: 1 << 20, IndexBytes: 4 << 10, UnsealedMax: 2,
 		CheckpointBytes: 16 << 20, CheckpointBytesMin: 64 << 10,
 		MessageBytesMax: 4 << 20, BatchBytesMax: 8 << 20, ReadChunkBytes: 64 << 10,

@@ -39,9 +39,11 @@
 //
 //	0.log 0.index 0.timeindex 5582.log ...
 //
-// .log holds records of package message, one after the other. In the modes always and group the file may go on with zeros behind
-// the last one: at most ZeroAheadBytes, and no more than the log holds, since partitions may be many. The sync of a group that lies
-// where zeros were does not wait for a commit of the file system's journal, as it must where the file grows. They are cut off
+// .log holds records of package message, one after the other. The file may go on with zeros behind
+// the last one: at most ZeroAheadBytes, and no more than the log holds, since partitions may be many. In the modes always and group they are
+// written: the sync of a group that lies where zeros were does not wait for a commit of the file system's journal, as it must where the file
+// grows. In the modes interval and never they are allocated, for short groups, which are then copied into the page cache
+// (MappedAppends, host.MemoryWriter): a call of the kernel for each would cost most of an append. They are cut off
 // when the segment is full, but for the rest of the block that holds its last message; where that fails, or a crash takes
 // it back, they stay. While a segment is open its indexes are in memory, and on disk
 // only as far as its checkpoints go: an index on disk that runs ahead of its log, or behind, is what most bugs of such stores

@@ -8,6 +8,9 @@ import (
 const (
 	// zeroAheadGroups is how many groups the zeros are to hold. Of longer groups it is not the journal's commit that takes the time.
 	zeroAheadGroups = 8
+	// allocateAheadGroupMax is the longest group for which room is made where nothing is synced. What one call of the kernel costs
+	// matters for short ones, and a file that grows with its writes is laid out better.
+	allocateAheadGroupMax = 8 << 10
 	// zerosAtOnce bounds the zeros of one write.
 	zerosAtOnce = 256 << 10
 	// fileBlockBytes is what zeros end at a multiple of: most file systems give room in blocks of that.
@@ -19,18 +22,13 @@ const (
 // the log holds, and for ZeroAheadBytes at most: partitions may be many, and most of them small. Whoever commits calls it, so
 // that no other write can be where the zeros go; and before the sync, which both share.
 func (p *Partition) zeroAhead(f host.File, end, size int64) {
-	if end+size <= p.zeroed || size > p.config.ZeroAheadBytes/zeroAheadGroups {
-		return
-	}
-	from := max(end, p.zeroed) // a group may have gone past the zeros
-	to := min(wholeBlocks(from+min(end, p.config.ZeroAheadBytes)), p.config.SegmentBytes)
+	from, to := p.ahead(end, size, p.config.ZeroAheadBytes/zeroAheadGroups)
 	if to <= from {
 		return
 	}
 	zeros := p.h.Memory().Get(int(min(to-from, zerosAtOnce)))
 	defer p.h.Memory().Put(zeros)
 	clear(zeros)
-	p.zeroed = to // also if it fails: the next attempt is at the next blocks
 	for at := from; at < to; {
 		n := min(to-at, int64(len(zeros)))
 		if err := host.WriteFullAt(f, zeros[:n], at); err != nil {
@@ -40,6 +38,34 @@ func (p *Partition) zeroAhead(f host.File, end, size int64) {
 		at += n
 	}
 	p.h.Probe().Mark(host.Event{Name: PointZeroed, A: end, B: to - from})
+}
+
+// allocateAhead is zeroAhead where no sync follows: room for the next groups, which reads as zeros, so that they can be written through
+// memory.
+func (p *Partition) allocateAhead(f host.File, end, size int64) {
+	from, to := p.ahead(end, size, allocateAheadGroupMax)
+	if to <= from {
+		return
+	}
+	if err := f.Allocate(from, to-from); err != nil {
+		p.h.Log(host.Warn, "cannot allocate ahead; appends take longer", host.F("partition", p.place.Name), host.F("error", err))
+		return
+	}
+	p.h.Probe().Mark(host.Event{Name: PointAllocated, A: end, B: to - from})
+}
+
+// ahead says from where to where the open log is to go on with zeros behind a group, unless the group is longer than that. Nothing: it does so
+// already, or it is full. It counts them, also if they then cannot be had: the next attempt is at the next blocks.
+func (p *Partition) ahead(end, size, groupMax int64) (from, to int64) {
+	if end+size <= p.zeroed || size > groupMax {
+		return end, end
+	}
+	from = max(end, p.zeroed) // a group may have gone past the zeros
+	to = min(wholeBlocks(from+min(end, p.config.ZeroAheadBytes)), p.config.SegmentBytes)
+	if to > from {
+		p.zeroed = to
+	}
+	return from, to
 }
 
 // cutZeros gives the room back that zeros take behind the end of a log to which nothing is added any more, but for what is left of
