@@ -24,7 +24,7 @@ func written(t *testing.T) string {
 	dir := t.TempDir()
 	config := seglog.DefaultConfig()
 	config.FreeBytesMin, config.FutureMax, config.Partition.Sync = 0, 0, partition.SyncInterval // a close syncs, and groups are padded
-	config.Partition.MappedAppends = false // and a log ends where its messages do: behind them nothing is promised
+	config.Partition.MappedAppends = false                                                      // and a log ends where its messages do: behind them nothing is promised
 	config.Partition.SegmentBytes, config.Partition.IndexBytes, config.Partition.PadBytes = 8<<10, 200, 512
 	config.Partition.MessageBytesMax, config.Partition.BatchBytesMax, config.Partition.GroupBytesMax = 1<<10, 1<<11, 1<<10
 	err := oshost.Run(t.Context(), oshost.Config{Volumes: map[string]string{"disk0": dir}, Logger: slog.New(slog.DiscardHandler)}, func(h host.Host) error {
