@@ -170,7 +170,8 @@ type BackWriter interface {
 // preallocated and is not synced with each write. Nothing else changes: reads see what was written, what is behind the end
 // makes the file longer, Sync makes it durable and reports what was lost, and a write that the machine cannot do fails. Only what a killed
 // process was just writing may be there in part; a power cut can do that to any write. The file may be cut through this File alone while
-// it is open. Asked for through WriteThroughMemory.
+// it is open. A disk that hangs can hold up the whole process: who has several, and is to go on without one, does without this. Asked for
+// through WriteThroughMemory.
 type MemoryWriter interface {
 	// WriteThroughMemory has later writes go through memory where they can. False: the file is as it was.
 	WriteThroughMemory() bool

@@ -91,6 +91,8 @@ func (f *file) Sync() error {
 		return err
 	}
 	defer f.mutex.RUnlock()
+	f.window.syncs.Add(1)
+	defer f.window.syncs.Add(1)
 	for {
 		err := unix.Fdatasync(f.descriptor)
 		if interrupted(err) {
@@ -111,6 +113,7 @@ func (f *file) StartWriteback(off, n int64) {
 	}
 	defer f.mutex.RUnlock()
 	_ = unix.SyncFileRange(f.descriptor, off, n, unix.SYNC_FILE_RANGE_WRITE)
+	f.window.syncs.Add(1)
 }
 
 func (f *file) Truncate(n int64) error {

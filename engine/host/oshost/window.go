@@ -4,6 +4,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,14 +17,27 @@ const (
 	// mappedBytesMax is the longest write that goes through memory. A page that is touched for the first time costs about what the kernel
 	// saves of a call, so that longer writes gain nothing.
 	mappedBytesMax = 16 << 10
+	// readyBytes is how much of the window is made ready at once, so that no page of it has to be waited for when it is written.
+	readyBytes = 64 << 10
+	// readyFor is how long that is believed: the kernel writes dirty pages out after some seconds, and asks again before they change.
+	readyFor = 100 * time.Millisecond
 )
 
 // window is a part of a file that is mapped for writing. It follows the writes, from the front of the file to its end.
+//
+// A page that is not there, or was written out, is waited for where it is touched, and the runtime knows nothing of that: the task keeps its
+// processor, and a collection of garbage waits for it, with all other tasks. On a disk that hangs that would be for ever. So pages are made
+// ready by a call of the kernel, during which the runtime gives the processor to others, as in a write.
 type window struct {
 	asked atomic.Bool
+	syncs atomic.Int64 // of the file, which write pages out
 	mutex sync.Mutex
 	pages []byte // nil: none is mapped
 	from  int64  // where pages begin in the file
+
+	readyFrom, readyTo int64 // of pages, those that are ready
+	readyAt            time.Time
+	readySyncs         int64 // syncs when that was found
 }
 
 // WriteThroughMemory has small writes copied into a window from now on.
@@ -56,6 +70,9 @@ func (f *file) writeMapped(b [][]byte, off int64) (n int64, ok bool) {
 		return 0, false
 	}
 	at := off - w.from
+	if !w.isReady(at, at+total) && !w.makeReady(at, at+total) {
+		return 0, false
+	}
 	for _, buffer := range b {
 		copied, ok := copyGuarded(w.pages[at:], buffer)
 		if !ok {
@@ -89,7 +106,35 @@ func (f *file) moveWindow(off, n int64) bool {
 		w.asked.Store(false) // the file system maps no files, or the process has too many mappings: the kernel writes
 		return false
 	}
-	w.pages, w.from = pages, from
+	w.pages, w.from, w.readyTo = pages, from, 0
+	return true
+}
+
+func (w *window) isReady(from, to int64) bool {
+	return from >= w.readyFrom && to <= w.readyTo && w.syncs.Load() == w.readySyncs && time.Since(w.readyAt) < readyFor
+}
+
+// makeReady has the kernel find the pages of a write, and some behind them, and makes them writable. Without that the window goes: pages that
+// cannot be had are the kernel's to explain, and older ones than Linux 5.14 know no such call.
+func (w *window) makeReady(from, to int64) bool {
+	from -= from % int64(os.Getpagesize())
+	to = min(max(to, from+readyBytes), int64(len(w.pages)))
+	w.readySyncs, w.readyAt = w.syncs.Load(), time.Now() // before: what happens meanwhile counts
+	for from < to {
+		err := unix.Madvise(w.pages[from:to], unix.MADV_POPULATE_WRITE)
+		if interrupted(err) || err == unix.EAGAIN {
+			continue
+		}
+		if err == unix.EINVAL {
+			w.asked.Store(false)
+		}
+		if err != nil {
+			w.drop()
+			return false
+		}
+		break
+	}
+	w.readyFrom, w.readyTo = from, to
 	return true
 }
 

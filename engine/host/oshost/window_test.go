@@ -61,26 +61,60 @@ func TestShortWritesGoThroughTheWindow(t *testing.T) {
 	}
 }
 
+// TestPagesAreMadeReadyBeforeTheyAreWritten, some ahead, and anew when a sync has written them out, or time.
+func TestPagesAreMadeReadyBeforeTheyAreWritten(t *testing.T) {
+	f := throughMemory(t, 3*readyBytes)
+	w := &f.window
+	write := func(off int64) {
+		t.Helper()
+		if _, mapped := f.writeMapped([][]byte{make([]byte, 100)}, off); !mapped || !w.isReady(off, off+100) {
+			t.Errorf("at %d: mapped %v, ready from %d to %d", off, mapped, w.readyFrom, w.readyTo)
+		}
+	}
+	write(10)
+	if !w.isReady(0, readyBytes) || w.isReady(0, readyBytes+1) {
+		t.Errorf("ready from %d to %d, want the first %d", w.readyFrom, w.readyTo, int64(readyBytes))
+	}
+	write(readyBytes - 50) // over the end of what is ready
+	write(3*readyBytes - 100)
+	for name, stale := range map[string]func(){
+		"a sync":       func() { _ = f.Sync() },
+		"a write-back": func() { f.StartWriteback(0, 3*readyBytes) },
+		"time":         func() { w.readyAt = w.readyAt.Add(-readyFor) },
+	} {
+		if stale(); w.isReady(w.readyFrom, w.readyTo) {
+			t.Errorf("pages are taken for ready after %s", name)
+		}
+		write(3*readyBytes - 100)
+	}
+}
+
 // TestAPageThatCannotBeHadIsTheKernelsToWrite: the process would be killed by a signal otherwise. The pages are gone here because the
-// file was cut behind the back of its owner; a device that fails, or has no room for a hole, shows itself in the same way.
+// file was cut behind the back of its owner; a device that fails, or has no room for a hole, shows itself in the same way: to the call that
+// makes pages ready, or to the copy.
 func TestAPageThatCannotBeHadIsTheKernelsToWrite(t *testing.T) {
-	f := throughMemory(t, windowBytes)
-	page := int64(os.Getpagesize())
-	if err := host.WriteFullAt(f, []byte("before"), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Ftruncate(f.descriptor, page); err != nil {
-		t.Fatal(err)
-	}
-	if _, mapped := f.writeMapped([][]byte{[]byte("x")}, 9*page); mapped || f.window.pages != nil {
-		t.Fatalf("a page that is gone was written: %v", mapped)
-	}
-	if err := host.WriteFullAt(f, []byte("behind"), 9*page); err != nil {
-		t.Fatal(err)
-	}
-	p := make([]byte, 9*page+6)
-	if _, err := host.ReadFull(f, p, 0); err != nil || !bytes.Equal(p[:6], []byte("before")) || !bytes.Equal(p[9*page:], []byte("behind")) {
-		t.Errorf("it reads %q and %q, %v", p[:6], p[9*page:], err)
+	for _, ready := range []bool{false, true} {
+		f := throughMemory(t, windowBytes)
+		page := int64(os.Getpagesize())
+		if err := host.WriteFullAt(f, []byte("before"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Ftruncate(f.descriptor, page); err != nil {
+			t.Fatal(err)
+		}
+		if !ready {
+			f.window.readyTo = 0
+		}
+		if _, mapped := f.writeMapped([][]byte{[]byte("x")}, 9*page); mapped || f.window.pages != nil {
+			t.Fatalf("ready %v: a page that is gone was written: %v", ready, mapped)
+		}
+		if err := host.WriteFullAt(f, []byte("behind"), 9*page); err != nil {
+			t.Fatal(err)
+		}
+		p := make([]byte, 9*page+6)
+		if _, err := host.ReadFull(f, p, 0); err != nil || !bytes.Equal(p[:6], []byte("before")) || !bytes.Equal(p[9*page:], []byte("behind")) {
+			t.Errorf("ready %v: it reads %q and %q, %v", ready, p[:6], p[9*page:], err)
+		}
 	}
 }
 

@@ -251,7 +251,7 @@ func (p *Partition) openLog(s *segment) (*openfiles.Handle, error) {
 		return p.log, nil
 	}
 	f, err := p.file(s.base, logSuffix)
-	if err == nil && p.config.MappedAppends && !p.durable() {
+	if err == nil && p.config.MappedAppends && !p.durable() && p.config.Committer == ByAppender { // else a disk that hangs must hold up nobody
 		host.WriteThroughMemory(f.File)
 	}
 	p.log, p.logBase = f, s.base

@@ -122,7 +122,7 @@ type Config struct {
 	BatchBytesMax   int64 // longest append of several messages, headers included
 	PadBytes        int64 // what is synced at once, or covered by a checkpoint, ends at a multiple of this: 512 or 4096, see doc.go; 0: it does not
 	ZeroAheadBytes  int64 // of zeros behind a log's end, at most, so that syncs are short; or of room, see MappedAppends. 0: none
-	MappedAppends   bool  // in the modes interval and never: short groups are copied into the page cache, without a call of the kernel for each
+	MappedAppends   bool  // in the modes interval and never: room is allocated ahead of short groups, and appenders that commit copy them into the page cache, without a call of the kernel for each
 	ReadChunkBytes  int   // what a read asks of the disk at once
 
 	TimeRule TimeRule
