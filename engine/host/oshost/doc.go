@@ -13,7 +13,8 @@
 //
 // # What it does not promise
 //
-//   - A blocked file call cannot be woken: a stuck disk holds its task until the kernel gives up.
+//   - A blocked file call cannot be woken: a stuck disk holds its task until the kernel gives up. A write through memory
+//     (window.go) to a page that the kernel has just written out by itself holds a processor, too, and with it, sooner or later, the process.
 //   - A volume is reached by path, not by descriptor: whoever moves the directory under a running node takes it away.
 //   - The directory lock is flock on a file named LOCK. It excludes processes on one machine and is as good as the file
 //     system makes it elsewhere. The name is reserved: List does not show it, and no file may take it.
